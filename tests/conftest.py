@@ -1,0 +1,29 @@
+"""What every test shares: the loop it runs on, and the peers it may need."""
+
+from pathlib import Path
+
+import pytest
+from trio.testing import MockClock
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = (
+    ROOT / ".peers/venv/bin/mcp-server-time",
+    ROOT / "peers/node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+)
+
+
+@pytest.fixture
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    """Asyncio, as in production; trio with a jumping clock where the test asks for virtual time.
+
+    A test that must hold on both is parametrised over `anyio_backend` directly.
+    """
+    if request.node.get_closest_marker("virtual_time"):
+        return "trio", {"clock": MockClock(autojump_threshold=0)}
+    return "asyncio", {}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail at once, and say why, where a test needs peers that are not installed."""
+    if item.get_closest_marker("peers") and not all(path.exists() for path in PEERS):
+        pytest.fail("peers are missing: `make peers` installs them", pytrace=False)
