@@ -1,0 +1,200 @@
+"""Facts: what happened, as frozen records for the Observer port. Observers may drop them and never
+drive behaviour.
+
+No fact carries a token, an argument or a principal's name; labels are the configured server id and
+enumerations.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionChanged:
+    """A connection came up, went down, or an attempt failed."""
+
+    server: str
+    state: str
+    """connecting, ready, lost, backoff, slow_probe, closed."""
+    era: str = ""
+    detail: str = ""
+    attempt: int = 0
+    connection: int = 0
+    """Which of the pooled connections of that server, counted from 0 in this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class EraFound:
+    """The protocol era of a server was decided, and by which evidence."""
+
+    server: str
+    era: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class WalkEnded:
+    """One walk ended; `requests` counts its list requests, retries included."""
+
+    server: str
+    kind: str
+    outcome: str
+    """published, renewed, provisional, dirty, superseded, failed."""
+    requests: int
+    items: int
+    quarantined: int
+    size: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """A snapshot with new content became current."""
+
+    server: str
+    kind: str
+    generation: int
+    items: int
+    added: int
+    removed: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidated:
+    """A catalog was marked stale."""
+
+    server: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """A catalog is no longer shown."""
+
+    server: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStale:
+    """Somebody was answered from a snapshot that does not count as fresh."""
+
+    server: str
+    kind: str
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshFailed:
+    """A walk failed and last good is kept."""
+
+    server: str
+    kind: str
+    failure: str
+    detail: str
+    retry_in: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemQuarantined:
+    """A definition was kept out of a published snapshot."""
+
+    server: str
+    kind: str
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something odd that an operator should know."""
+
+    server: str
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseSkipped:
+    """A stdio server wrote something to stdout that is no message."""
+
+    server: str
+    lines: int
+    """So many so far, on this connection."""
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallForwarded:
+    """A call (or read, get, completion) was answered by its server."""
+
+    server: str
+    method: str
+    name: str
+    outcome: str
+    """ok, tool_error, or the code of the error."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """A call was not sent."""
+
+    server: str
+    name: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A host asked for a listing and got it."""
+
+    kind: str
+    items: int
+    size: int
+    fresh: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostNotified:
+    """A `list_changed` was sent to a host."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDegraded:
+    """The store cannot be used; this process goes on in memory."""
+
+    detail: str
+
+
+Fact = (
+    ConnectionChanged
+    | EraFound
+    | WalkEnded
+    | Refreshed
+    | Invalidated
+    | Withdrawn
+    | ServedStale
+    | RefreshFailed
+    | ItemQuarantined
+    | Finding
+    | NoiseSkipped
+    | CallForwarded
+    | CallRefused
+    | Listed
+    | HostNotified
+    | StoreDegraded
+)
+
+
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def event_name(fact: Fact) -> str:
+    """The type of a fact in words, for logs and command lines: `walk_ended`."""
+    return _WORD_START.sub("_", type(fact).__name__).lower()

@@ -1,0 +1,248 @@
+"""The ports: what the rooms ask of the outside world, as Protocols and nothing else.
+
+Adapters implement them, `compose` hands them in. Each docstring is the contract that the suites in
+`toolcrib.testing` check.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from toolcrib.core.freshness.record import Answer, Caller, Published, Ticket
+from toolcrib.core.instant import Instant
+from toolcrib.facts import Fact
+from toolcrib.settings import Launch, ServerSettings
+
+Era = Literal["modern", "handshake"]
+
+
+class Clock(Protocol):
+    """Time and chance; the only source of both."""
+
+    def now(self) -> Instant:
+        """This moment."""
+        ...
+
+    def lots(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+class Observer(Protocol):
+    """Takes facts. Must not block or raise; may drop."""
+
+    def note(self, fact: Fact) -> None:
+        """Take one fact."""
+        ...
+
+
+class SnapshotStore(Protocol):
+    """Keeps the records of catalogs, one per PID, with the operations of
+    `core.freshness.operations`.
+
+    Each operation is one step: it runs the pure function on the current record and keeps what it
+    returns, or it raises `StoreUnreachable` and nothing is changed as far as anybody can tell.
+    Answers never come out of the order in which the store decided.
+    """
+
+    @property
+    def remote(self) -> bool:
+        """Whether an operation costs a round trip, so that a listing should look inside the
+        request.
+        """
+        ...
+
+    async def look(self, pid: str, caller: Caller) -> Answer: ...
+    async def invalidate(self, pid: str, caller: Caller) -> Answer: ...
+    async def begin(
+        self, pid: str, caller: Caller, *, force: bool = False, regranted: bool = False
+    ) -> Answer: ...
+    async def renew(self, pid: str, caller: Caller, ticket: Ticket) -> Answer: ...
+    async def release(self, pid: str, caller: Caller, ticket: Ticket) -> Answer: ...
+    async def publish(
+        self, pid: str, caller: Caller, ticket: Ticket, candidate: Published
+    ) -> Answer: ...
+    async def revoke(self, pid: str, caller: Caller) -> Answer: ...
+
+    async def read_note(self, key: str) -> bytes | None:
+        """A small remembered value, such as the era of a server; None when there is none."""
+        ...
+
+    async def write_note(self, key: str, value: bytes | None) -> None:
+        """Remember a small value (64 KiB at most), or forget it."""
+        ...
+
+
+class InvalidationBus(Protocol):
+    """Says `look again` to other replicas and processes, and nothing else. May lose, double, delay."""
+
+    async def publish(self, pid: str) -> None:
+        """Tell everybody else that the record of this PID may have changed."""
+        ...
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> Callable[[], None]:
+        """Call `listener(pid)` for each hint, `listener(None)` after a gap. Returns an idempotent
+        unsubscribe.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    """What we declare to an upstream on behalf of whoever is served: the capability class."""
+
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """ClientCapabilities as JSON, such as `{"elicitation": {"form": {}}}`."""
+    name: str = "toolcrib"
+    version: str = "0"
+
+    @property
+    def capability_class(self) -> tuple[str, ...]:
+        """Sorted flat names, such as `("elicitation.form", "roots")`: the dimension of the
+        partition.
+        """
+        names: set[str] = set()
+        for key, value in self.capabilities.items():
+            inner = (
+                [f"{key}.{sub}" for sub in value] if isinstance(value, Mapping) and value else [key]
+            )
+            names.update(inner)
+        return tuple(sorted(names))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a connected server said of itself. For display and capability checks only, never for
+    trust.
+    """
+
+    era: Era
+    protocol_version: str
+    capabilities: Mapping[str, Any]
+    name: str = ""
+    version: str = ""
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EraMemory:
+    """What is remembered of a server between starts."""
+
+    era: Era
+    protocol_version: str
+    decided_at: float
+    """Seconds since the epoch."""
+
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class Upstream(Protocol):
+    """One live connection to one server, in one era, with one client profile.
+
+    Every failure is a `ToolcribError`: `UpstreamRefused` for a JSON-RPC error of the server (with
+    HTTP status, challenge and Retry-After where there were any), `AuthRequired` for 401 and 403,
+    `RateLimited` for 429, `RequestTimedOut` after `timeout`, `UpstreamUnreachable` for everything
+    that broke the transport.
+    """
+
+    @property
+    def facts(self) -> ServerFacts: ...
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection is over; requests then raise `UpstreamUnreachable` at once."""
+        ...
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Send a request under an id of our own and return the raw result, whatever its shape.
+
+        The envelope of the era (`_meta` keys and HTTP headers of MCP 2026-07-28, or the negotiated
+        version header) is added here; cancelling the caller cancels the request upstream in the way
+        of its era and transport.
+        """
+        ...
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification; a broken connection is no error."""
+        ...
+
+    async def wait_closed(self) -> str:
+        """Wait until the connection is over; the reason, in one sentence."""
+        ...
+
+
+class Signals(Protocol):
+    """Where a connection tells what it hears. Called on the event loop, in receive order; must not
+    block.
+    """
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification arrived: declared or not, on a listen stream, the GET stream or a
+        request's stream.
+        """
+        ...
+
+    def stream_opened(self) -> None:
+        """Change signals flow from now on (acknowledged listen, open GET stream, or a stdio pipe)."""
+        ...
+
+    def stream_lost(self) -> None:
+        """A stream of signals broke; what came in between is lost. The connection re-opens it with
+        backoff.
+        """
+        ...
+
+    def stream_refused(self) -> None:
+        """The server offers no change signals on this connection."""
+        ...
+
+    async def requested(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A handshake-era server asks something of us (`elicitation/create`, `roots/list`, …): the
+        raw result.
+
+        Raise `UpstreamRefused` to answer with that error.
+        """
+        ...
+
+
+class Connector(Protocol):
+    """Opens connections. One call is one attempt: it starts the process or dials, finds the era,
+    and is ready.
+    """
+
+    def connect(
+        self,
+        server: ServerSettings,
+        profile: ClientProfile,
+        signals: Signals,
+        remembered: EraMemory | None,
+    ) -> AbstractAsyncContextManager[Upstream]:
+        """A connection that lives as long as the context; leaving it always ends the process group
+        or the session.
+
+        Raises, on entering: `UpstreamUnreachable`, `RequestTimedOut`, `AuthRequired`,
+        `RateLimited`, `IncompatibleServer`, `ConfigError`.
+        """
+        ...
+
+
+class Keys(Protocol):
+    """The secret of this installation, from which keyed digests are made."""
+
+    def secret(self) -> bytes:
+        """At least 32 random bytes, the same for every process that shares a store."""
+        ...
+
+    def launch_digest(self, launch: Launch) -> str:
+        """The keyed digest of a launch."""
+        ...

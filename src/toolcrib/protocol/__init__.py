@@ -1,0 +1,1 @@
+"""MCP's words, still pure: eras, envelopes, list results as data, error translation."""

@@ -1,0 +1,97 @@
+"""What every modern request carries: its `_meta` members and, over HTTP, its headers.
+
+MCP 2026-07-28, basic: `_meta` and per-request protocol fields; Streamable HTTP: request metadata.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolcrib.core.quoting import quoted
+from toolcrib.protocol.headers import (
+    METHOD_HEADER,
+    NAME_HEADER,
+    VERSION_HEADER,
+    encode_value,
+    parameter_headers,
+)
+
+PROTOCOL_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
+SUBSCRIPTION_ID_KEY = "io.modelcontextprotocol/subscriptionId"
+PROGRESS_TOKEN_KEY = "progressToken"  # noqa: S105 - a name, no secret
+TRACE_KEYS = ("traceparent", "tracestate", "baggage")
+
+CONTRACT_KEY = "dev.toolcrib/contract"
+DIGEST_KEY = "dev.toolcrib/digest"
+SEEN_KEY = "dev.toolcrib/seen"
+"""Ours (DESIGN section 9): foreign peers ignore them, and nothing requires them."""
+
+NAMED_METHODS: Mapping[str, str] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+}
+"""Methods with an `Mcp-Name` header, and the parameter it repeats."""
+
+_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAME = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_RESERVED_LABELS = frozenset({"mcp", "modelcontextprotocol"})
+
+
+def modern_meta(
+    version: str, client_name: str, client_version: str, capabilities: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The `_meta` members of a modern request, in a dict of the caller's own."""
+    return {
+        PROTOCOL_VERSION_KEY: version,
+        CLIENT_INFO_KEY: {"name": client_name, "version": client_version},
+        CLIENT_CAPABILITIES_KEY: dict(capabilities),
+    }
+
+
+def modern_headers(
+    version: str, method: str, params: Mapping[str, Any] | None = None, input_schema: object = None
+) -> dict[str, str]:
+    """The headers of a modern request over HTTP, equal to what its body says.
+
+    Args:
+        version: The revision, as in `_meta`.
+        method: The JSON-RPC method.
+        params: Its parameters, for `Mcp-Name` and `Mcp-Param-*`.
+        input_schema: For `tools/call`, the input schema of the tool in the newest snapshot.
+
+    Raises:
+        UnmirrorableValue: where a name or an argument fits in no header.
+    """
+    headers = {VERSION_HEADER: version, METHOD_HEADER: method}
+    named = NAMED_METHODS.get(method)
+    name = params.get(named) if params and named else None
+    if isinstance(name, str):
+        headers[NAME_HEADER] = encode_value(name)
+    if method == "tools/call" and params:
+        headers |= parameter_headers(input_schema, params.get("arguments") or {})
+    return headers
+
+
+def meta_key_fault(key: str) -> str | None:
+    """What is wrong with the form of a `_meta` key, in a sentence; None for a valid one."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not _PREFIX.fullmatch(prefix):
+        return f"{quoted(key)} has a prefix that is no series of labels with dots between them"
+    if not _NAME.fullmatch(name):
+        return f"{quoted(key)} has a name that does not begin and end with a letter or digit"
+    return None
+
+
+def is_reserved_key(key: str) -> bool:
+    """Whether a `_meta` key belongs to MCP, so that we neither invent it nor read into it."""
+    prefix, slash, _ = key.rpartition("/")
+    if not slash:
+        return key == PROGRESS_TOKEN_KEY or key in TRACE_KEYS
+    labels = prefix.split(".")
+    return len(labels) > 1 and labels[1] in _RESERVED_LABELS
