@@ -1,0 +1,1 @@
+"""One file, one foreign library. Only `compose` sees this room."""

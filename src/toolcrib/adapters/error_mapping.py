@@ -1,0 +1,79 @@
+"""Turns what the SDK's dispatcher raises into the errors of the `Upstream` port."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED
+
+from toolcrib.adapters.http_outcome import HttpOutcome, split_outcome
+from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
+from toolcrib.core.jsontypes import is_object
+from toolcrib.errors import (
+    AuthRequired,
+    LimitExceeded,
+    RateLimited,
+    ToolcribError,
+    UpstreamRefused,
+    UpstreamUnreachable,
+)
+
+_FORBIDDEN: Final = frozenset({401, 403})
+_TOO_MANY: Final = 429
+
+
+def is_closing(error: MCPError) -> bool:
+    """Whether the dispatcher itself says that the connection is over.
+
+    A server can forge this and thereby only declare its own answer lost.
+    """
+    return (
+        error.code == CONNECTION_CLOSED
+        and error.message == "Connection closed"
+        and error.data is None
+    )
+
+
+def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
+    """The error of the port for an answer that is an error, from a server or a transport of ours.
+
+    `http` says whether a transport of ours wrote the HTTP outcome: a stdio server may forge it.
+    """
+    outcome, data = split_outcome(error.data) if http else (None, error.data)
+    if outcome is None:
+        return _without_outcome(error, data, server)
+    details = _details(outcome)
+    if outcome.status in _FORBIDDEN:
+        return AuthRequired(error.message, server=server, details=details)
+    if outcome.status == _TOO_MANY:
+        return RateLimited(error.message, server=server, details=details)
+    if outcome.from_server:
+        return UpstreamRefused(
+            error.message,
+            rpc_code=error.code,
+            data=data,
+            server=server,
+            http_status=outcome.status,
+            challenge=outcome.challenge,
+            retry_after=outcome.retry_after,
+        )
+    if outcome.fault == "too_large":
+        return LimitExceeded(error.message, server=server, details=details)
+    return UpstreamUnreachable(error.message, server=server, details=details)
+
+
+def _without_outcome(error: MCPError, data: object, server: str) -> ToolcribError:
+    if is_object(data) and LIMIT_MARK in data:
+        remedy = f"raise the limit `{data[LIMIT_MARK]}`"
+        return LimitExceeded(error.message, server=server, remedy=remedy)
+    return UpstreamRefused(error.message, rpc_code=error.code, data=data, server=server)
+
+
+def _details(outcome: HttpOutcome) -> Mapping[str, Any]:
+    told = {
+        "http_status": outcome.status,
+        "challenge": outcome.challenge,
+        "retry_after": outcome.retry_after,
+        "never_sent": outcome.never_sent or None,
+    }
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,131 @@
+"""The tables of a store file, and the way from each older schema to the newest.
+
+`memory` has one row: who this memory is (`server`, drawn once per file, so that another file is
+another memory) and how many hints it gave. `records` holds one row per catalog without its body,
+`bodies` the bodies: a row that every page of a walk rewrites must not drag the catalog along.
+`hints` says which PIDs changed since when.
+"""
+
+import secrets
+import sqlite3
+from collections.abc import Callable
+
+from toolcrib.adapters.sqlite_faults import DAMAGED, UnusableFile
+
+APPLICATION_ID = 0x74637262
+"""Marks the file as a store of toolcrib (`tcrb`)."""
+
+_TABLES = (
+    """
+    CREATE TABLE memory (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        server TEXT NOT NULL,
+        hints INTEGER NOT NULL,
+        opened_at REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE records (
+        pid TEXT PRIMARY KEY,
+        server TEXT NOT NULL,
+        inc TEXT NOT NULL,
+        gen INTEGER NOT NULL,
+        floor INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        snap_epoch INTEGER,
+        walk_epoch INTEGER,
+        fence INTEGER NOT NULL,
+        lease_until REAL NOT NULL,
+        rev INTEGER NOT NULL,
+        withdrawn INTEGER NOT NULL,
+        dirty INTEGER NOT NULL,
+        dirty_digest TEXT,
+        kind TEXT,
+        digest TEXT,
+        ttl REAL,
+        pages INTEGER,
+        read_at REAL,
+        expires_at REAL,
+        body_mark BLOB,
+        touched_at REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE TABLE bodies (pid TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    """
+    CREATE TABLE hints (pid TEXT PRIMARY KEY, number INTEGER NOT NULL, touched_at REAL NOT NULL)
+    WITHOUT ROWID
+    """,
+    "CREATE INDEX hints_by_number ON hints (number)",
+    """
+    CREATE TABLE notes (key BLOB PRIMARY KEY, value BLOB NOT NULL, touched_at REAL NOT NULL)
+    WITHOUT ROWID
+    """,
+)
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO memory VALUES (1, ?, 0, 0)", (f"sqlite-{secrets.token_hex(8)}",)
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables,)
+"""The n-th leads from schema n to schema n + 1; each runs inside one transaction with all that
+follow."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the schema up to date; the caller holds the write transaction."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for step in MIGRATIONS[version:]:
+        step(connection)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+_DAY = 86_400.0
+_WITHDRAWN_KEEP = 365 * _DAY
+"""Seconds a withdrawal is remembered: it may be a decision of ours that the server does not know
+of."""
+_SWEEP_LIMIT = 500
+"""Rows of each table that one sweep drops at most, so that opening stays quick."""
+
+_SWEEPS = (
+    """
+    DELETE FROM records WHERE pid IN (
+        SELECT pid FROM records
+        WHERE touched_at < :keep AND (NOT withdrawn OR touched_at < :keep_withdrawn)
+        LIMIT :limit
+    )
+    """,
+    "DELETE FROM bodies WHERE pid NOT IN (SELECT pid FROM records)",
+    """
+    DELETE FROM hints WHERE pid IN (SELECT pid FROM hints WHERE touched_at < :keep LIMIT :limit)
+    """,
+    """
+    DELETE FROM notes WHERE key IN (SELECT key FROM notes WHERE touched_at < :keep LIMIT :limit)
+    """,
+)
+
+
+def sweep(connection: sqlite3.Connection, now: float, keep_days: float) -> None:
+    """Drop what nobody wrote for `keep_days`; the caller holds the write transaction.
+
+    Writes in any case, so that a file that cannot be written is found out here and not in mid-life.
+
+    Raises:
+        UnusableFile: The file does not say who it is.
+    """
+    if connection.execute("UPDATE memory SET opened_at = ?", (now,)).rowcount != 1:
+        raise UnusableFile(DAMAGED)
+    bounds = {
+        "keep": now - keep_days * _DAY,
+        "keep_withdrawn": now - max(keep_days * _DAY, _WITHDRAWN_KEEP),
+        "limit": _SWEEP_LIMIT,
+    }
+    for statement in _SWEEPS:
+        connection.execute(statement, bounds)

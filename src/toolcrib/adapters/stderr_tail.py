@@ -1,0 +1,45 @@
+"""The end of what a server wrote to stderr: bounded, for diagnosis, never for a model."""
+
+from toolcrib.adapters.redaction import Redaction
+
+_LINE = 300
+"""Characters of one line that a message quotes."""
+
+
+class StderrTail:
+    """Keeps the last bytes of a stream. MCP 2026-07-28, stdio: stderr is no sign of an error."""
+
+    def __init__(self, limit: int, redaction: Redaction) -> None:
+        self._limit = limit
+        self._redaction = redaction
+        self._kept = bytearray()
+        self._cut = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Take more of the stream."""
+        self._kept += chunk
+        if len(self._kept) > 2 * self._limit:
+            del self._kept[: -self._limit]
+            self._cut = True
+
+    @property
+    def text(self) -> str:
+        """The last `limit` bytes at most, as text that may be shown to an operator."""
+        kept = bytes(self._kept[-self._limit :]) if self._limit else b""
+        if self._cut or len(self._kept) > self._limit:
+            kept = self._from_whole_line(kept)
+        return self._redaction(kept.decode("utf-8", "replace"))
+
+    def _from_whole_line(self, kept: bytes) -> bytes:
+        """Drop the beginning that may hold the rest of a secret which was cut in two."""
+        skip = 4 * self._redaction.longest
+        start = kept.find(b"\n", skip) + 1
+        return kept[start or skip :]
+
+    @property
+    def last_line(self) -> str:
+        """The last line that says something, clipped; empty when there is none."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        if not lines:
+            return ""
+        return lines[-1] if len(lines[-1]) <= _LINE else lines[-1][: _LINE - 1] + "…"

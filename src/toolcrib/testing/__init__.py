@@ -1,0 +1,1 @@
+"""Public test tools: scripted servers, contract suites, virtual time. What we test with, users test with."""

@@ -1,0 +1,1 @@
+"""Supervision of connections: when to connect, when to try again, which connection serves whom."""

@@ -1,0 +1,223 @@
+"""One supervised connection: opened when wanted, watched while up, opened again with backoff when
+lost.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+import anyio
+
+from toolcrib.errors import (
+    AuthRequired,
+    RateLimited,
+    StoreUnreachable,
+    ToolcribError,
+    UpstreamRefused,
+    UpstreamUnreachable,
+)
+from toolcrib.facts import ConnectionChanged
+from toolcrib.ports import (
+    ClientProfile,
+    Clock,
+    Connector,
+    EraMemory,
+    Observer,
+    SnapshotStore,
+    Upstream,
+)
+from toolcrib.settings import ServerSettings
+from toolcrib.upstreams.backoff import Attempts
+from toolcrib.upstreams.listeners import Fanout
+
+State = Literal["idle", "connecting", "ready", "backoff", "slow_probe", "closed"]
+
+Answerer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Answers what a handshake-era server asks of its client: (method, params) -> result."""
+
+METHOD_NOT_FOUND = -32601
+
+
+async def refuse_requests(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The answerer of a client that declared nothing a server could ask for."""
+    raise UpstreamRefused(f"{method} is not supported by this client", rpc_code=METHOD_NOT_FOUND)
+
+
+class Supervisor:
+    """Keeps one connection to one server for one client profile.
+
+    Lazy servers are connected when somebody asks for `ready`, eager ones from the start and again
+    after each loss. Whoever waits never cancels the attempt: it runs in the supervisor's own task.
+    """
+
+    def __init__(
+        self,
+        server: ServerSettings,
+        profile: ClientProfile,
+        *,
+        connector: Connector,
+        store: SnapshotStore,
+        note_key: str,
+        clock: Clock,
+        observer: Observer,
+        answer: Answerer = refuse_requests,
+    ) -> None:
+        self.server = server
+        self._profile = profile
+        self._connector = connector
+        self._store = store
+        self._note_key = note_key
+        self._clock = clock
+        self._observer = observer
+        self._answer = answer
+        self.fanout = Fanout()
+        self._state: State = "idle"
+        self._upstream: Upstream | None = None
+        self._trouble: ToolcribError | None = None
+        self._attempts = Attempts()
+        self._ended = 0
+        self._wanted = anyio.Event()
+        self._changed = anyio.Event()
+        if server.connect == "eager":
+            self._wanted.set()
+
+    @property
+    def state(self) -> State:
+        """Where the connection stands."""
+        return self._state
+
+    @property
+    def upstream(self) -> Upstream | None:
+        """The live connection, or None."""
+        up = self._upstream
+        return None if up is None or up.closed else up
+
+    @property
+    def trouble(self) -> ToolcribError | None:
+        """Why there is no connection: the last failure, or None."""
+        return self._trouble
+
+    def want(self) -> None:
+        """Asks for a connection without waiting for it."""
+        self._wanted.set()
+
+    async def ready(self) -> Upstream:
+        """The live connection, waiting for an attempt that is under way or about to begin.
+
+        Raises:
+            UpstreamUnreachable: The server is between attempts, or was closed; or what the attempt
+            itself raised.
+        """
+        while True:
+            if (up := self.upstream) is not None:
+                return up
+            if self._state in {"backoff", "slow_probe", "closed"}:
+                raise self._trouble or UpstreamUnreachable("not connected", server=self.server.id)
+            self.want()
+            ended = self._ended
+            await self._changed.wait()
+            if self._ended != ended and self._trouble is not None:
+                raise self._trouble
+
+    async def run(self) -> None:
+        """Supervises until cancelled; the process group or session is ended on the way out."""
+        try:
+            while True:
+                await self._wanted.wait()
+                delay = await self._attempt()
+                if self.server.connect == "lazy":
+                    self._wanted = anyio.Event()
+                if delay > 0:
+                    await anyio.sleep(delay)
+                self._become("idle" if self.server.connect == "lazy" else "connecting")
+        finally:
+            self._upstream = None
+            self._become("closed")
+
+    async def _attempt(self) -> float:
+        """One connection from start to end; the seconds to wait before the next."""
+        self._become("connecting")
+        up_since: float | None = None
+        retry_after: float | None = None
+        try:
+            remembered = await self._recall()
+            async with self._connector.connect(
+                self.server, self._profile, self._signals(), remembered
+            ) as upstream:
+                up_since = self._clock.now().mono
+                self._trouble = None
+                self._upstream = upstream
+                self._become("ready", era=upstream.facts.era)
+                self.fanout.connected(upstream.facts)
+                await self._remember(upstream, remembered)
+                reason = await upstream.wait_closed()
+            trouble: ToolcribError = UpstreamUnreachable(reason, server=self.server.id)
+        except (AuthRequired, RateLimited) as error:
+            trouble = error
+            retry_after = error.details.get("retry_after")
+        except ToolcribError as error:
+            trouble = error
+        now = self._clock.now().mono
+        uptime = 0.0 if up_since is None else now - up_since
+        self._attempts = self._attempts.after(uptime, self.server.reconnect)
+        self._upstream = None
+        self._trouble = trouble
+        self._ended += 1
+        delay = self._attempts.delay(self.server.reconnect, self._clock.lots(), retry_after)
+        slow = self._attempts.slow(self.server.reconnect)
+        self.fanout.disconnected(trouble.message)
+        self._become("slow_probe" if slow else "backoff", detail=trouble.for_operator())
+        return delay
+
+    def _signals(self) -> "_Signals":
+        return _Signals(self.fanout, self._answer)
+
+    def _become(self, state: State, *, era: str = "", detail: str = "") -> None:
+        changed = state != self._state
+        self._state = state
+        if changed:
+            self._observer.note(
+                ConnectionChanged(self.server.id, state, era, detail, self._attempts.failed)
+            )
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def _recall(self) -> EraMemory | None:
+        try:
+            raw = await self._store.read_note(self._note_key)
+        except StoreUnreachable:
+            return None
+        if raw is None:
+            return None
+        try:
+            return EraMemory(**json.loads(raw))
+        except (ValueError, TypeError):
+            return None
+
+    async def _remember(self, upstream: Upstream, remembered: EraMemory | None) -> None:
+        era, version = upstream.facts.era, upstream.facts.protocol_version
+        if remembered is not None and (remembered.era, remembered.protocol_version) == (
+            era,
+            version,
+        ):
+            return
+        memory = {"era": era, "protocol_version": version, "decided_at": self._clock.now().wall}
+        try:
+            await self._store.write_note(self._note_key, json.dumps(memory).encode())
+        except StoreUnreachable:
+            return
+
+
+class _Signals:
+    """The Signals port of one attempt, in front of the fan-out."""
+
+    def __init__(self, fanout: Fanout, answer: Answerer) -> None:
+        self._answer = answer
+        self.notified = fanout.notified
+        self.stream_opened = fanout.stream_opened
+        self.stream_lost = fanout.stream_lost
+        self.stream_refused = fanout.stream_refused
+
+    async def requested(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answers what the server asks."""
+        return await self._answer(method, params)
