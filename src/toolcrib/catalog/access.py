@@ -1,0 +1,90 @@
+"""What the rooms to the right may do with the catalogs of one principal, as a Protocol.
+
+`Catalogs` implements it; the gateway, discovery and the command line are written against it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.snapshot import Kind, Snapshot
+from toolcrib.ports import Progress, ServerFacts
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedChange:
+    """A catalog's content became another one, or went away."""
+
+    server: str
+    kind: Kind
+    before: Snapshot | None
+    after: Snapshot | None
+    """None: withdrawn, or the server was removed from the configuration."""
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What is known of one configured server right now."""
+
+    id: str
+    state: str
+    """idle, connecting, ready, backoff, slow_probe, disabled."""
+    facts: ServerFacts | None
+    detail: str
+    """The last failure, in a sentence; empty when all is well."""
+    stderr: str = ""
+    """The tail of a process's stderr, for diagnosis; empty for other transports."""
+
+
+class CatalogAccess(Protocol):
+    """The catalogs of one principal, over all configured servers."""
+
+    def server_ids(self) -> tuple[str, ...]:
+        """All enabled servers, sorted by code point."""
+        ...
+
+    def status(self, server: str) -> ServerStatus:
+        """What is known of a server; KeyError for an unknown id."""
+        ...
+
+    async def read(self, kind: Kind) -> tuple[Reading, ...]:
+        """Every server's catalog of that kind, sorted by server id, each within its own waits.
+
+        Servers that do not declare the kind are read as fresh and empty. Filters (allow and deny)
+        are applied.
+        """
+        ...
+
+    async def read_one(self, server: str, kind: Kind) -> Reading:
+        """One server's catalog; KeyError for an unknown id."""
+        ...
+
+    def peek(self, server: str, kind: Kind) -> Reading:
+        """What is held right now, without any waiting or walking."""
+        ...
+
+    async def request(
+        self,
+        server: str,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Forward one request to a server: a call, a read, a prompt, a completion.
+
+        Connects first where needed. Returns the raw result; raises as `ports.Upstream.request`
+        does.
+        """
+        ...
+
+    def invalidate(self, server: str, kind: Kind, *, why: str) -> None:
+        """Mark a catalog stale: something contradicted it, such as an "unknown tool"."""
+        ...
+
+    def on_published(self, listener: Callable[[PublishedChange], None]) -> Callable[[], None]:
+        """Call `listener` after each change of content; the answer ends that. Must not block."""
+        ...

@@ -1,0 +1,152 @@
+"""All the catalogs of one principal, over every configured server."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import anyio
+
+from toolcrib.catalog.access import ServerStatus
+from toolcrib.catalog.published import Listener, PublishedHook
+from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.server_catalogs import ServerCatalogs
+from toolcrib.core.freshness.events import Reason
+from toolcrib.core.snapshot import Kind
+from toolcrib.errors import ToolcribError
+from toolcrib.facts import CallForwarded
+from toolcrib.ports import Clock, Observer, Progress
+from toolcrib.settings import Limits, ServerSettings
+
+Opener = Callable[[ServerSettings, PublishedHook], ServerCatalogs]
+
+
+class Catalogs:
+    """Implements `CatalogAccess`: servers are read side by side, so a slow one costs only itself."""
+
+    def __init__(
+        self, open_server: Opener, *, clock: Clock, observer: Observer, limits: Limits
+    ) -> None:
+        self._open = open_server
+        self._clock = clock
+        self._observer = observer
+        self._limits = limits
+        self._servers: dict[str, ServerCatalogs] = {}
+        self._ids: tuple[str, ...] = ()
+        self._hook = PublishedHook()
+
+    # ---- which servers there are ----
+
+    def add(self, server: ServerSettings) -> None:
+        """Opens a server's catalogs; ValueError when the id is taken."""
+        if server.id in self._servers:
+            raise ValueError(f"server {server.id!r} is open already")
+        self._servers[server.id] = self._open(server, self._hook)
+        self._ids = tuple(sorted(self._servers))
+
+    def remove(self, server: str) -> ServerCatalogs:
+        """Closes a server's catalogs; its connection is the caller's to close."""
+        gone = self._servers.pop(server)
+        self._ids = tuple(sorted(self._servers))
+        gone.close()
+        return gone
+
+    def retune(self, server: ServerSettings) -> None:
+        """Takes over settings that need no new connection, such as filters and waits."""
+        self._servers[server.id].retune(server)
+
+    def server(self, server: str) -> ServerCatalogs:
+        """The catalogs of one server; KeyError for an unknown id."""
+        return self._servers[server]
+
+    async def reach(self, servers: Iterable[str] | None = None) -> None:
+        """Waits until each of these servers (None: all) is connected, or could not be."""
+
+        async def one(server: ServerCatalogs) -> None:
+            with suppress(ToolcribError):
+                await server.supervisor.ready()
+
+        async with anyio.create_task_group() as tasks:
+            for server in self._ids if servers is None else servers:
+                tasks.start_soon(one, self._servers[server])
+
+    # ---- CatalogAccess ----
+
+    def server_ids(self) -> tuple[str, ...]:
+        """All enabled servers, sorted by code point."""
+        return self._ids
+
+    def status(self, server: str) -> ServerStatus:
+        """What is known of a server; KeyError for an unknown id."""
+        return self._servers[server].status()
+
+    async def read(self, kind: Kind) -> tuple[Reading, ...]:
+        """Every server's catalog of that kind, sorted by server id."""
+        readings: dict[str, Reading] = {}
+        waiting: list[ServerCatalogs] = []
+        for server in self._ids:
+            catalogs = self._servers[server]
+            held = catalogs.peek(kind)
+            if held.fresh:
+                readings[server] = held
+            else:
+                waiting.append(catalogs)
+
+        async def wait(catalogs: ServerCatalogs) -> None:
+            readings[catalogs.server.id] = await catalogs.read(kind)
+
+        if len(waiting) == 1:
+            await wait(waiting[0])
+        elif waiting:
+            async with anyio.create_task_group() as tasks:
+                for catalogs in waiting:
+                    tasks.start_soon(wait, catalogs)
+        return tuple(readings[server] for server in sorted(readings))
+
+    async def read_one(self, server: str, kind: Kind) -> Reading:
+        """One server's catalog; KeyError for an unknown id."""
+        return await self._servers[server].read(kind)
+
+    def peek(self, server: str, kind: Kind) -> Reading:
+        """What is held right now, without any waiting or walking."""
+        return self._servers[server].peek(kind)
+
+    async def request(
+        self,
+        server: str,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Forwards one request; KeyError for an unknown server."""
+        began = self._clock.now().mono
+        outcome = "cancelled"
+        try:
+            upstream = await self._servers[server].supervisor.ready()
+            result = await upstream.request(
+                method, params, timeout=timeout or self._limits.call_seconds, progress=progress
+            )
+            outcome = "tool_error" if result.get("isError") is True else "ok"
+        except ToolcribError as error:
+            outcome = error.code
+            raise
+        finally:
+            seconds = self._clock.now().mono - began
+            name = params.get("name")
+            self._observer.note(
+                CallForwarded(
+                    server, method, name if isinstance(name, str) else "", outcome, seconds
+                )
+            )
+        return result
+
+    def invalidate(self, server: str, kind: Kind, *, why: str) -> None:
+        """Marks a catalog stale because a call contradicted it; unknown servers are ignored."""
+        del why
+        if server in self._servers:
+            self._servers[server].invalidate(kind, Reason.CALL_CONTRADICTED)
+
+    def on_published(self, listener: Listener) -> Callable[[], None]:
+        """Calls `listener` after each change of content."""
+        return self._hook.subscribe(listener)

@@ -1,0 +1,196 @@
+"""The four catalogs of one server for one principal: they share a connection and hear its signals."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from toolcrib.catalog.access import PublishedChange, ServerStatus
+from toolcrib.catalog.keeper import Keeper
+from toolcrib.catalog.published import PublishedHook
+from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.view import ToolView
+from toolcrib.catalog.walk import failure_of, fetch_page
+from toolcrib.core.freshness.events import Failure, Reason
+from toolcrib.core.snapshot import Hints, Item, Kind, Page, Scope, Snapshot
+from toolcrib.errors import ToolcribError
+from toolcrib.ports import Clock, Era, ServerFacts
+from toolcrib.settings import Limits, ServerSettings
+from toolcrib.upstreams.listeners import StreamState
+from toolcrib.upstreams.supervisor import Supervisor
+
+SIGNALS: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "notifications/tools/list_changed": (Kind.TOOLS,),
+    "notifications/prompts/list_changed": (Kind.PROMPTS,),
+    "notifications/resources/list_changed": (Kind.RESOURCES, Kind.TEMPLATES),
+}
+"""Which catalogs a notification invalidates; accepted whether or not the server declared it."""
+
+
+class ServerCatalogs:
+    """Keeps the catalogs of one server true over one supervised connection.
+
+    A keeper is made when its kind is first read; the tools of an eager server are read as soon as
+    it connects, so that the first listing of a host finds them.
+    """
+
+    def __init__(
+        self,
+        server: ServerSettings,
+        supervisor: Supervisor,
+        make_keeper: Callable[[Kind, "ServerCatalogs"], Keeper],
+        *,
+        hook: PublishedHook,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        self.server = server
+        self._view = ToolView(server.tools)
+        self._hook = hook
+        self.supervisor = supervisor
+        self._make_keeper = make_keeper
+        self._clock = clock
+        self._limits = limits
+        self._keepers: dict[Kind, Keeper] = {}
+        self._facts: ServerFacts | None = None
+        self._last_facts: ServerFacts | None = None
+        self._stream: StreamState = "unknown"
+        self._judged_in: dict[Kind, Era] = {}
+        supervisor.fanout.add(self)
+
+    def close(self) -> None:
+        """Stops listening to the connection, ends the keepers' work and tells listeners that all is
+        gone.
+        """
+        self.supervisor.fanout.remove(self)
+        for kind, keeper in self._keepers.items():
+            keeper.close()
+            before = self._view.of(keeper.peek().snapshot)
+            if before is not None:
+                self._hook.publish(PublishedChange(self.server.id, kind, before, None, 0))
+
+    def retune(self, server: ServerSettings) -> None:
+        """Takes over settings that need no new connection; listeners hear what becomes visible or
+        not.
+        """
+        old, self._view = self._view, ToolView(server.tools)
+        self.server = server
+        for kind, keeper in self._keepers.items():
+            keeper.retune(server)
+            held = keeper.peek()
+            self._publish(
+                kind, old.of(held.snapshot), self._view.of(held.snapshot), held.generation
+            )
+
+    def published(
+        self, kind: Kind, before: Snapshot | None, after: Snapshot | None, generation: int
+    ) -> None:
+        """A keeper's content changed: what shows through the filter is passed on."""
+        self._publish(kind, self._view.of(before), self._view.of(after), generation)
+
+    def _publish(
+        self, kind: Kind, before: Snapshot | None, after: Snapshot | None, generation: int
+    ) -> None:
+        if before is not None and after is not None and before.digest == after.digest:
+            return
+        self._hook.publish(PublishedChange(self.server.id, kind, before, after, generation))
+
+    def _shown(self, reading: Reading) -> Reading:
+        shown = self._view.of(reading.snapshot)
+        return reading if shown is reading.snapshot else replace(reading, snapshot=shown)
+
+    def keeper(self, kind: Kind) -> Keeper:
+        """The keeper of that kind, made at the first use."""
+        found = self._keepers.get(kind)
+        if found is None:
+            found = self._keepers[kind] = self._make_keeper(kind, self)
+            if self._facts is not None:
+                found.connected()
+                if self._stream != "unknown":
+                    found.stream_changed(self._stream)
+        return found
+
+    async def read(self, kind: Kind) -> Reading:
+        """The catalog of that kind, within the reader's wait."""
+        return self._shown(await self.keeper(kind).read())
+
+    def peek(self, kind: Kind) -> Reading:
+        """What is held right now."""
+        return self._shown(self.keeper(kind).peek())
+
+    def invalidate(self, kind: Kind, reason: Reason) -> None:
+        """Marks a catalog stale."""
+        self.keeper(kind).invalidate(reason)
+
+    def status(self) -> ServerStatus:
+        """What is known of the server right now."""
+        trouble = self.supervisor.trouble
+        return ServerStatus(
+            id=self.server.id,
+            state=self.supervisor.state,
+            facts=self._facts or self._last_facts,
+            detail="" if trouble is None else trouble.for_operator(),
+        )
+
+    async def fetch(self, kind: Kind, cursor: str | None) -> Page | Failure:
+        """One list request over the live connection.
+
+        A server that does not declare the kind has nothing of it, and is not asked.
+        """
+        try:
+            upstream = await self.supervisor.ready()
+        except ToolcribError as error:
+            return failure_of(error)
+        if kind.capability not in upstream.facts.capabilities:
+            nothing = Hints(ttl=self._limits.ttl_clamp, scope=Scope.PUBLIC)
+            return Page((), (), None, nothing, self._clock.now(), 0)
+        era = upstream.facts.era
+        if era != self._judged_in.get(kind):
+            # What was judged in another era may have to be judged otherwise.
+            self._judged_in[kind] = era
+            known: Mapping[str, Item] = {}
+        else:
+            known = self._known(kind)
+        return await fetch_page(
+            upstream,
+            kind,
+            cursor,
+            clock=self._clock,
+            limits=self._limits,
+            timeout=self.server.request_seconds or self._limits.request_seconds,
+            known=known,
+        )
+
+    def _known(self, kind: Kind) -> Mapping[str, Item]:
+        held = self.keeper(kind).peek().snapshot
+        return {} if held is None else {item.fingerprint: item for item in held.items}
+
+    # ---- what the connection says ----
+
+    def connected(self, facts: ServerFacts) -> None:
+        """A connection is up: whatever is held answers an old question."""
+        self._facts = self._last_facts = facts
+        for keeper in self._keepers.values():
+            keeper.connected()
+        if self.server.connect == "eager":
+            self.keeper(Kind.TOOLS).need()
+
+    def disconnected(self, detail: str) -> None:
+        """The connection is down; last good goes on being served."""
+        del detail
+        self._facts = None
+        self._stream = "unknown"
+        for keeper in self._keepers.values():
+            keeper.disconnected()
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification: those that speak of a list invalidate it."""
+        del params
+        for kind in SIGNALS.get(method, ()):
+            if kind in self._keepers:
+                self._keepers[kind].invalidate(Reason.SIGNAL)
+
+    def stream_changed(self, state: StreamState) -> None:
+        """Signals flow, broke off, or are not offered."""
+        self._stream = state
+        for keeper in self._keepers.values():
+            keeper.stream_changed(state)

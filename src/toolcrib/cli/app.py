@@ -1,0 +1,258 @@
+"""The verbs and their options: parsing and nothing else."""
+
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import anyio
+import typer
+
+from toolcrib.cli.arguments import parse_arguments
+from toolcrib.cli.exits import Exit
+from toolcrib.cli.interruption import until_signalled
+from toolcrib.cli.opening import Source, make_output
+from toolcrib.cli.output import Output
+from toolcrib.errors import ToolcribError
+from toolcrib.version import __version__
+
+app = typer.Typer(
+    name="toolcrib",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="One MCP server in front of all of yours: true definitions, checked calls.",
+)
+
+Config = Annotated[
+    list[Path] | None,
+    typer.Option("--config", "-c", help="An mcp.json or toolcrib.toml; repeat it for more."),
+]
+Url = Annotated[
+    str | None,
+    typer.Option(help="Speak to a running gateway instead, such as http://127.0.0.1:8770/mcp."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing on disk.")]
+Wait = Annotated[float, typer.Option(help="Seconds to wait for servers that are still starting.")]
+KindName = Annotated[str, typer.Option("--kind", help="tools, prompts, resources or templates.")]
+Servers = Annotated[list[str] | None, typer.Argument(help="Server ids; none: all of them.")]
+
+
+def _source(
+    config: list[Path] | None, url: str | None, no_store: bool, wait: float = 10.0
+) -> Source:
+    return Source(tuple(config or ()), url, keep=not no_store, patience=wait)
+
+
+def _run(
+    as_json: bool,
+    work: Callable[[Output], Awaitable[Exit]],
+    *,
+    interrupted: Exit = Exit.FOUND,
+) -> None:
+    """Runs a verb and exits with its code; errors of ours are told, not traced.
+
+    A verb that a signal cut off has not done what it was asked to, so it is no success unless it
+    is one that runs until then.
+    """
+    output = make_output(as_json=as_json)
+    code = Exit.FINE
+    try:
+        code = anyio.run(until_signalled, lambda: work(output), interrupted)
+    except* ToolcribError as errors:
+        code = max(output.fail(error) for error in _leaves(errors))
+    raise typer.Exit(code)
+
+
+def _leaves(errors: BaseExceptionGroup[ToolcribError]) -> list[ToolcribError]:
+    found: list[ToolcribError] = []
+    for error in errors.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"toolcrib {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _everything(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    config: Config = None,
+    http: Annotated[
+        str | None, typer.Option(help="Serve HTTP on HOST:PORT; without it, standard streams.")
+    ] = None,
+    exposure: Annotated[
+        Literal["auto", "full", "search", "code"] | None,
+        typer.Option(help="What the model sees; `full` is the one there is so far."),
+    ] = None,
+    names: Annotated[
+        Literal["qualified", "plain"] | None,
+        typer.Option(help="server__tool, or the servers' own names."),
+    ] = None,
+    no_store: NoStore = False,
+    no_watch: Annotated[
+        bool, typer.Option("--no-watch", help="Do not take over changes of the files.")
+    ] = False,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option(help="From which level on the log on standard error is written."),
+    ] = "info",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write the log as JSON, one line each.")
+    ] = False,
+) -> None:
+    """Serve every configured server as one MCP server."""
+    from toolcrib.cli.verb_serve import Serving
+    from toolcrib.cli.verb_serve import serve as run
+
+    serving = Serving(
+        http=http,
+        exposure=exposure,
+        names=names,
+        log_format="json" if as_json else "text",
+        log_level=logging.getLevelNamesMapping()[log_level.upper()],
+        watch=not no_watch,
+    )
+    source = _source(config, None, no_store)
+    # Not as JSON: an error goes to standard error, for standard output is the host's.
+    _run(False, lambda output: run(source, output, serving), interrupted=Exit.FINE)
+
+
+@app.command("list")
+def list_(
+    config: Config = None,
+    url: Url = None,
+    kind: KindName = "tools",
+    servers: Annotated[
+        bool, typer.Option("--servers", help="List the servers instead of what they have.")
+    ] = False,
+    wait: Wait = 10.0,
+    no_store: NoStore = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what the servers have, under the names that hosts see."""
+    from toolcrib.cli.verb_list import list_items, list_servers
+
+    source = _source(config, url, no_store, wait)
+    if servers:
+        _run(as_json, lambda output: list_servers(source, output))
+    else:
+        _run(as_json, lambda output: list_items(source, output, kind))
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="The name that hosts see, or a URI.")],
+    config: Config = None,
+    url: Url = None,
+    kind: KindName = "tools",
+    wait: Wait = 10.0,
+    no_store: NoStore = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show one definition in full."""
+    from toolcrib.cli.verb_show import show as run
+
+    source = _source(config, url, no_store, wait)
+    _run(as_json, lambda output: run(source, output, name, kind))
+
+
+@app.command()
+def call(
+    name: Annotated[str, typer.Argument(help="The name that hosts see.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(help="name=value, name:=json, outer.inner=value.", metavar="[ARGUMENT]..."),
+    ] = None,
+    args: Annotated[
+        str | None, typer.Option(help="All arguments as JSON, @file, or - for standard input.")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds the call may take.")] = None,
+    config: Config = None,
+    url: Url = None,
+    wait: Wait = 10.0,
+    no_store: NoStore = False,
+    as_json: AsJson = False,
+) -> None:
+    """Call one tool; exit code 1 where the tool reports an error."""
+    from toolcrib.cli.verb_call import call as run
+
+    source = _source(config, url, no_store, wait)
+
+    async def work(output: Output) -> Exit:
+        given = parse_arguments(arguments or (), args, sys.stdin)
+        return await run(source, output, name, given, timeout)
+
+    _run(as_json, work)
+
+
+@app.command()
+def watch(
+    config: Config = None,
+    url: Url = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="May be given several times; tools if not given.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--for", help="Stop after so many seconds.")
+    ] = None,
+    no_store: NoStore = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a line for every change, until interrupted."""
+    from toolcrib.cli.verb_watch import watch as run
+
+    source = _source(config, url, no_store)
+    _run(
+        as_json,
+        lambda output: run(source, output, tuple(kind or ()), seconds),
+        interrupted=Exit.FINE,
+    )
+
+
+@app.command()
+def diff(
+    servers: Servers = None,
+    config: Config = None,
+    kind: KindName = "tools",
+    wait: Wait = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the servers with what was kept of them; exit code 1 where anything changed."""
+    from toolcrib.cli.verb_diff import show_difference
+
+    source = _source(config, None, no_store=False, wait=wait)
+    _run(as_json, lambda output: show_difference(source, output, tuple(servers or ()), kind))
+
+
+@app.command()
+def probe(
+    servers: Servers = None,
+    config: Config = None,
+    url: Url = None,
+    kind: KindName = "tools",
+    walks: Annotated[int, typer.Option(min=1, max=100, help="Listings over each connection.")] = 3,
+    connections: Annotated[int, typer.Option(min=1, max=20, help="New connections.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for the same listing again and again; exit code 1 where the answers differ."""
+    from toolcrib.cli.verb_probe import probe as run
+
+    source = _source(config, url, no_store=True)
+    chosen = tuple(servers or ())
+    _run(as_json, lambda output: run(source, output, chosen, kind, walks, connections))

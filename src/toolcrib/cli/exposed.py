@@ -1,0 +1,60 @@
+"""The names under which hosts see what the servers have, for verbs that are given one."""
+
+from collections.abc import Iterable, Mapping
+
+from toolcrib.catalog.reading import Reading
+from toolcrib.cli.exits import UsageError
+from toolcrib.core.naming import NameTable, Original, expose, near
+from toolcrib.core.snapshot import Kind
+from toolcrib.errors import ToolGone
+from toolcrib.settings import Settings
+
+
+def exposed_name(settings: Settings, server: str, key: str, kind: Kind) -> str:
+    """The name a host sees; resources and templates keep their URI."""
+    if kind.key != "name":
+        return key
+    return expose(server, key, style=settings.gateway.names, limit=settings.limits.name_length)
+
+
+def find(settings: Settings, readings: Iterable[Reading], kind: Kind, name: str) -> Original:
+    """What a name stands for.
+
+    Raises:
+        ToolGone: Nothing has that name; the remedy lists names that look like it, and the message
+            the servers that could not be asked.
+    """
+    held: Mapping[str, Reading] = {reading.server: reading for reading in readings}
+    catalogs = {s: r.snapshot.items for s, r in held.items() if r.snapshot is not None}
+    if kind.key == "name":
+        table = NameTable.build(
+            catalogs, style=settings.gateway.names, limit=settings.limits.name_length
+        )
+        entries = table.entries
+    else:
+        entries = {
+            item.key: Original(server, item)
+            for server in sorted(catalogs, reverse=True)
+            for item in catalogs[server]
+        }
+    found = entries.get(name)
+    if found is not None:
+        return found
+    away = sorted(server for server, reading in held.items() if reading.snapshot is None)
+    missing = f"; not reached: {', '.join(away)}" if away else ""
+    similar = near(name, entries)
+    remedy = f"similar names: {', '.join(similar)}" if similar else "see `toolcrib list`"
+    raise ToolGone(f"there is no {kind.label[:-1]} {name!r}{missing}", remedy=remedy)
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that label.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    for kind in Kind:
+        if kind.label == name:
+            return kind
+    known = ", ".join(kind.label for kind in Kind)
+    raise UsageError(f"there is no kind {name!r}", remedy=f"one of {known}")

@@ -1,0 +1,132 @@
+"""What every verb needs first: the configuration, the parts, and a crib that runs meanwhile."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from toolcrib.catalog.reading import Reading
+from toolcrib.cli.exits import UsageError
+from toolcrib.cli.output import Output
+from toolcrib.cli.problem_list import problems_view
+from toolcrib.compose import Parts, open_parts
+from toolcrib.config.keys import installation_key
+from toolcrib.config.loading import Loaded, load
+from toolcrib.core.snapshot import Kind
+from toolcrib.crib import Crib, Deaf
+from toolcrib.ports import Observer
+from toolcrib.settings import HttpLaunch, Secret, ServerSettings, Settings, StoreSettings
+
+GATEWAY = "gateway"
+"""The server id of a running gateway that is spoken to with `--url`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the servers of a command are."""
+
+    files: tuple[Path, ...] = ()
+    """Configuration files; none: those found in the usual places."""
+    url: str | None = None
+    """A running gateway to ask instead."""
+    keep: bool = True
+    """Whether snapshots are read from and kept in the store on disk."""
+    patience: float = 10.0
+    """Seconds to wait for servers to be there before they are asked; 0: take what is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A crib and what it was made of."""
+
+    crib: Crib
+    settings: Settings
+    parts: Parts
+    loaded: Loaded | None
+    """None with `--url`: there is no configuration to read."""
+
+
+def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None]:
+    """The settings, with every problem of the files told on standard error.
+
+    Raises:
+        UsageError: With `--url` and `--config` together, or where no server is left to speak to.
+    """
+    if source.url is not None:
+        if source.files:
+            raise UsageError("--url and --config exclude each other", remedy="give one of them")
+        server = ServerSettings(GATEWAY, HttpLaunch(Secret(source.url)), source="--url")
+        settings, loaded = Settings(servers=(server,), store=StoreSettings(None)), None
+        settings = replace(settings, gateway=replace(settings.gateway, names="plain"))
+    else:
+        loaded = load(source.files, os.environ)
+        settings = loaded.settings
+        if loaded.problems:
+            output.complain(problems_view(loaded.problems))
+    if not source.keep:
+        settings = replace(settings, store=StoreSettings(None))
+    return settings, loaded
+
+
+@contextmanager
+def parts_of(
+    source: Source, output: Output, observer: Observer
+) -> Generator[tuple[Settings, Parts, Loaded | None]]:
+    """The settings and the parts of production, problems told."""
+    settings, loaded = settings_of(source, output)
+    if all(server.disabled for server in settings.servers):
+        raise UsageError(
+            "no server is configured", remedy="name a configuration file with --config"
+        )
+    keys, problem = installation_key()
+    if problem is not None:
+        output.complain(problems_view([problem]))
+    with open_parts(settings, observer=observer, keys=keys) as parts:
+        yield settings, parts, loaded
+
+
+@asynccontextmanager
+async def opened(
+    source: Source, output: Output, observer: Observer | None = None
+) -> AsyncGenerator[Opened]:
+    """A running crib over the source's servers."""
+    with parts_of(source, output, observer or Deaf()) as (settings, parts, loaded):
+        async with Crib.open(settings, parts) as crib:
+            yield Opened(crib, settings, parts, loaded)
+
+
+def make_output(*, as_json: bool) -> Output:
+    """The output of a command on this process's streams."""
+    return Output(as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=os.environ)
+
+
+def chosen(settings: Settings, wanted: Iterable[str]) -> tuple[ServerSettings, ...]:
+    """The servers of those names, all enabled ones where none is named.
+
+    Raises:
+        UsageError: A name is not configured.
+    """
+    enabled = {server.id: server for server in settings.servers if not server.disabled}
+    names = tuple(wanted) or tuple(sorted(enabled))
+    for name in names:
+        if name not in enabled:
+            known = ", ".join(sorted(enabled)) or "none"
+            raise UsageError(f"there is no server {name!r}", remedy=f"configured: {known}")
+    return tuple(enabled[name] for name in names)
+
+
+async def read_all(
+    open_: Opened, source: Source, output: Output, kind: Kind
+) -> tuple[Reading, ...]:
+    """Every server's catalog of a kind, after waiting for the servers to be there."""
+    catalogs = open_.crib.catalogs()
+    count = len(catalogs.server_ids())
+    asking = f"asking {count} server{'s' * (count != 1)} for {kind.label}"
+    with output.progress(asking), anyio.move_on_after(source.patience):
+        await catalogs.reach()
+    with output.progress(asking):
+        return await catalogs.read(kind)

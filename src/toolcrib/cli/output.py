@@ -1,0 +1,136 @@
+"""Where commands write: tables and colours for people, JSON for programs.
+
+Standard output holds the answer and nothing else; complaints and progress go to standard error.
+"""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from toolcrib.cli.exits import Exit, exit_of
+from toolcrib.cli.terminal_text import visible
+from toolcrib.errors import ToolcribError
+
+_NOT_WRAPPED: Final = 4_096
+"""Columns of what is no terminal: whoever reads it wraps lines as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One answer, for both kinds of readers."""
+
+    shown: RenderableType
+    """For people."""
+    document: Any
+    """For programs: JSON-able."""
+
+
+class Output:
+    """Writes views in the form that was asked for."""
+
+    def __init__(
+        self, *, as_json: bool, stdout: TextIO, stderr: TextIO, env: Mapping[str, str]
+    ) -> None:
+        self.as_json = as_json
+        self._stdout = _unbreakable(stdout)
+        self._out = _console(self._stdout, env)
+        self._err = _console(_unbreakable(stderr), env)
+
+    def show(self, view: View) -> None:
+        """Writes one whole answer: a document, or what people see."""
+        if self.as_json:
+            self._write_json(view.document, indent=2)
+        else:
+            _print(self._out, view.shown)
+
+    def line(self, view: View) -> None:
+        """Writes one of many answers: a JSON line, or what people see."""
+        if self.as_json:
+            self._write_json(view.document, indent=None)
+        else:
+            _print(self._out, view.shown)
+
+    def complain(self, view: View) -> None:
+        """Writes a remark to standard error, as people see it, whatever was asked for."""
+        _print(self._err, view.shown)
+
+    def fail(self, error: ToolcribError) -> Exit:
+        """Says what went wrong (to programs: as the document) and how the command should end."""
+        view = error_view(error)
+        if self.as_json:
+            self.show(view)
+        else:
+            self.complain(view)
+        return exit_of(error)
+
+    @contextmanager
+    def progress(self, doing: str) -> Generator[None]:
+        """Shows on a terminal that something takes its time; nothing anywhere else."""
+        if self._err.is_terminal and not self.as_json:
+            with self._err.status(Text(visible(doing))):
+                yield
+        else:
+            yield
+
+    def _write_json(self, document: Any, indent: int | None) -> None:
+        separators = (",", ":") if indent is None else None
+        written = json.dumps(document, ensure_ascii=False, indent=indent, separators=separators)
+        self._stdout.write(f"{written}\n")
+        self._stdout.flush()
+
+
+def _print(console: Console, shown: RenderableType) -> None:
+    """Prints it; where there are no columns to keep to, no line is broken, and none is padded."""
+    if console.is_terminal:
+        console.print(shown)
+        return
+    with console.capture() as printed:
+        console.print(shown, soft_wrap=True)
+    lines = printed.get().split("\n")
+    console.file.write("\n".join(line.rstrip(" ") for line in lines))
+    console.file.flush()
+
+
+def error_view(error: ToolcribError) -> View:
+    """An error with its remedy."""
+    shown = Text.assemble(("error: ", "bold red"))
+    if error.server:
+        shown.append(f"{visible(error.server)}: ")
+    shown.append(visible(error.message))
+    if error.remedy:
+        shown.append(f"\n{visible(error.remedy)}", "dim")
+    document = {
+        "code": error.code,
+        "message": error.message,
+        "server": error.server,
+        "remedy": error.remedy,
+    }
+    return View(shown, {"error": document})
+
+
+def _console(stream: TextIO, env: Mapping[str, str]) -> Console:
+    terminal = stream.isatty()
+    plain = not terminal or bool(env.get("NO_COLOR")) or env.get("TERM") == "dumb"
+    return Console(
+        file=stream,
+        force_terminal=terminal,
+        color_system=None if plain else "auto",
+        no_color=plain,
+        width=None if terminal else _NOT_WRAPPED,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _unbreakable(stream: TextIO) -> TextIO:
+    """The stream, where no character can stop the output: what it cannot encode is escaped."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:  # a real file; tests hand in others
+        reconfigure(errors="backslashreplace")
+    return stream

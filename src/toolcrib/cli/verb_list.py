@@ -1,0 +1,43 @@
+"""`toolcrib list`: what the servers have, under the names that hosts see."""
+
+from toolcrib.cli.exits import Exit
+from toolcrib.cli.exposed import exposed_name, kind_of
+from toolcrib.cli.item_table import item_rows, items_view
+from toolcrib.cli.opening import Source, opened, read_all
+from toolcrib.cli.output import Output
+from toolcrib.cli.server_table import server_row, servers_view
+from toolcrib.core.snapshot import Kind
+
+
+async def list_items(source: Source, output: Output, kind_name: str) -> Exit:
+    """Lists one kind; servers that do not answer are told on standard error: exit code 1."""
+    kind = kind_of(kind_name)
+    async with opened(source, output) as open_:
+        readings = await read_all(open_, source, output, kind)
+        rows = item_rows(
+            readings, lambda server, key: exposed_name(open_.settings, server, key, kind)
+        )
+        output.show(items_view(kind, rows))
+        away = [reading for reading in readings if reading.snapshot is None]
+        if away:
+            catalogs = open_.crib.catalogs()
+            output.complain(
+                servers_view([server_row(catalogs.status(each.server), [each]) for each in away])
+            )
+        return Exit.FOUND if away else Exit.FINE
+
+
+async def list_servers(source: Source, output: Output) -> Exit:
+    """Lists the servers, with what each has and whether it is there."""
+    async with opened(source, output) as open_:
+        catalogs = open_.crib.catalogs()
+        readings = [await read_all(open_, source, output, kind) for kind in Kind]
+        rows = [
+            server_row(
+                catalogs.status(server),
+                [reading for each in readings for reading in each if reading.server == server],
+            )
+            for server in catalogs.server_ids()
+        ]
+        output.show(servers_view(rows))
+        return Exit.FINE if all(row.state == "ready" for row in rows) else Exit.FOUND

@@ -1,0 +1,146 @@
+"""`toolcrib serve`: the gateway, on standard streams or HTTP, until it is told to stop."""
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.cli.exits import Exit, UsageError
+from toolcrib.cli.opening import Source, settings_of
+from toolcrib.cli.output import Output
+from toolcrib.cli.problem_list import problems_view
+from toolcrib.compose import Observation, open_parts
+from toolcrib.config.http_address import parse_http_address
+from toolcrib.config.keys import installation_key
+from toolcrib.config.loading import Loaded
+from toolcrib.config.watching import watch
+from toolcrib.crib import Crib
+from toolcrib.gateway.server import Gateway, Particulars
+from toolcrib.ports import Clock
+from toolcrib.settings import Exposure, NameStyle, Settings, Waits
+from toolcrib.version import __version__
+from toolcrib.wire.service import Identity
+
+SERVED = ("auto", "full")
+"""The exposures there are so far."""
+
+_log = logging.getLogger("toolcrib.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the command line says beside the configuration; None: what is configured."""
+
+    http: str | None = None
+    """HOST:PORT."""
+    exposure: Exposure | None = None
+    names: NameStyle | None = None
+    log_format: Literal["text", "json"] = "text"
+    log_level: int = logging.INFO
+    watch: bool = True
+    """Whether the files are watched and a change is taken over."""
+
+
+async def serve(source: Source, output: Output, serving: Serving) -> Exit:
+    """Serves until it is cancelled, or until the host closes standard input.
+
+    A configuration without a server is served all the same: the files are watched.
+
+    Raises:
+        ConfigError: An address that is none, or cannot be listened on.
+        UsageError: An exposure that is not there yet.
+    """
+    settings, loaded = settings_of(source, output)
+    settings = _overridden(settings, serving)
+    _check_exposure(settings.gateway.exposure)
+    observation = Observation(settings, log_format=serving.log_format, log_level=serving.log_level)
+    keys, problem = installation_key()
+    if problem is not None:
+        output.complain(problems_view([problem]))
+    with open_parts(settings, observer=observation.observer, keys=keys) as parts:
+        async with Crib.open(settings, parts) as crib, anyio.create_task_group() as tasks:
+            if loaded is not None and serving.watch and loaded.files:
+                take = partial(_take_over, crib, observation, serving)
+                tasks.start_soon(watch, loaded, os.environ, take)
+            gateway = _gateway(crib, parts.clock, observation)
+            await _serve(gateway, settings, tasks)
+            tasks.cancel_scope.cancel()
+    return Exit.FINE
+
+
+def _overridden(settings: Settings, serving: Serving) -> Settings:
+    gateway = settings.gateway
+    if serving.http is not None:
+        gateway = replace(gateway, http=parse_http_address(serving.http))
+    if serving.exposure is not None:
+        gateway = replace(gateway, exposure=serving.exposure)
+    if serving.names is not None:
+        gateway = replace(gateway, names=serving.names)
+    return replace(settings, gateway=gateway)
+
+
+def _check_exposure(exposure: Exposure) -> None:
+    if exposure not in SERVED:
+        raise UsageError(
+            f"the exposure {exposure!r} is not there yet", remedy=f"one of {', '.join(SERVED)}"
+        )
+
+
+def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
+    def max_stale(server: str) -> float:
+        found = (each.waits for each in crib.settings.servers if each.id == server)
+        return next(found, Waits()).max_stale
+
+    def eager() -> list[str]:
+        servers = crib.settings.servers
+        return [each.id for each in servers if each.connect == "eager" and not each.disabled]
+
+    return Gateway(
+        crib.catalogs,
+        crib.settings.gateway,
+        crib.settings.limits,
+        observation.observer,
+        clock,
+        Particulars(
+            identity=Identity("toolcrib", __version__),
+            max_stale=max_stale,
+            eager=eager,
+            metrics=observation.metrics,
+        ),
+    )
+
+
+async def _serve(gateway: Gateway, settings: Settings, tasks: TaskGroup) -> None:
+    address = settings.gateway.http
+    if address is None:
+        await gateway.serve_stdio()
+        return
+    port = await tasks.start(gateway.serve_http)
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    _log.info("serving http://%s:%d/mcp", host, port)
+    await anyio.sleep_forever()
+
+
+async def _take_over(
+    crib: Crib, observation: Observation, serving: Serving, loaded: Loaded
+) -> None:
+    """Takes over what the files say now; what costs a restart is said and left."""
+    for problem in loaded.problems:
+        _log.warning("%s", problem)
+    settings = _overridden(loaded.settings, serving)
+    observation.protect(settings)
+    change = await crib.apply(settings)
+    for what, servers in (
+        ("added", [each.id for each in change.added]),
+        ("removed", list(change.removed)),
+        ("relaunched", [each.id for each in change.relaunched]),
+        ("retuned", [each.id for each in change.retuned]),
+    ):
+        if servers:
+            _log.info("configuration: %s %s", what, ", ".join(servers))
+    if change.elsewhere:
+        _log.warning("takes effect at the next start: %s", ", ".join(change.elsewhere))

@@ -1,0 +1,100 @@
+"""Builds the adapters and hands them to the rooms: the one file that sees both sides.
+
+Adapters are imported when they are built, so that a command pays only for what it uses.
+"""
+
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcrib.ports import Clock, Connector, InvalidationBus, Keys, Observer, SnapshotStore
+from toolcrib.settings import HttpLaunch, Secret, Settings, StdioLaunch
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a crib is built of; replace any of them to test, or to run on something else."""
+
+    clock: Clock
+    observer: Observer
+    keys: Keys
+    store: SnapshotStore
+    bus: InvalidationBus
+    watch_store: Callable[[], Coroutine[Any, Any, None]]
+    """Runs beside the crib and brings in what other processes wrote."""
+    connector: Connector
+
+
+@contextmanager
+def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generator[Parts]:
+    """The parts of production: the system's clock, the real transports, the configured store.
+
+    A store that cannot be used is replaced by one in memory, and the observer is told.
+    """
+    from toolcrib.adapters.connector import McpConnector
+    from toolcrib.adapters.memory_store import MemoryStore
+    from toolcrib.adapters.system_clock import SystemClock
+
+    clock = SystemClock()
+    path = settings.store.path
+    if path is None:
+        store = MemoryStore(clock)
+    else:
+        from toolcrib.adapters.sqlite_store import open_store
+
+        store = open_store(path, clock, observer)
+    try:
+        yield Parts(
+            clock=clock,
+            observer=observer,
+            keys=keys,
+            store=store,
+            bus=store.bus,
+            watch_store=store.watch,
+            connector=McpConnector(limits=settings.limits, observer=observer, clock=clock),
+        )
+    finally:
+        store.close()
+
+
+class Observation:
+    """Logs on standard error and counters for Prometheus; no configured secret gets through."""
+
+    def __init__(
+        self, settings: Settings, *, log_format: Literal["text", "json"], log_level: int
+    ) -> None:
+        from toolcrib.adapters.fan_out import FanOut
+        from toolcrib.adapters.log_lines import start_logging
+        from toolcrib.adapters.log_observer import LogObserver
+        from toolcrib.adapters.prometheus_observer import PrometheusObserver
+
+        self.protect(settings)
+        start_logging(log_format, level=log_level, redact=self._blot)
+        prometheus = PrometheusObserver()
+        self.observer: Observer = FanOut([LogObserver(), prometheus])
+        """Takes every fact."""
+        self.metrics: Callable[[], bytes] = prometheus.render
+        """What `/metrics` shows."""
+
+    def protect(self, settings: Settings) -> None:
+        """Blots the secrets of these settings out of every log line from now on."""
+        from toolcrib.adapters.redaction import Redaction
+
+        self._redact: Callable[[str], str] = Redaction(secrets_of(settings))
+
+    def _blot(self, text: str) -> str:
+        """What the newest settings allow to be written; a handler keeps this method for good."""
+        return self._redact(text)
+
+
+def secrets_of(settings: Settings) -> list[Secret]:
+    """Every configured value that may be a secret."""
+    found: list[Secret] = []
+    for server in settings.servers:
+        match server.launch:
+            case StdioLaunch(env=env):
+                found += env.values()
+            case HttpLaunch(url=url, headers=headers):
+                found += [url, *headers.values()]
+    return found

@@ -1,0 +1,1 @@
+"""The only reader of configuration files and of the environment."""

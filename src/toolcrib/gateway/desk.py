@@ -1,0 +1,77 @@
+"""What one principal is served from: its catalogs, their listings, routes into them, its hosts."""
+
+from collections.abc import Callable
+from typing import Final
+
+from toolcrib.catalog.access import CatalogAccess, PublishedChange
+from toolcrib.core.snapshot import Kind
+from toolcrib.gateway.forward import Forwarder
+from toolcrib.gateway.hosts import Announcer
+from toolcrib.gateway.links import Links
+from toolcrib.gateway.listing import Naming
+from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.routes import Routes
+from toolcrib.ports import Clock, Observer
+from toolcrib.settings import Limits
+from toolcrib.wire.audience import Audience
+from toolcrib.wire.faults import invalid_params, method_not_found
+from toolcrib.wire.jsonwire import Prepared, Result
+from toolcrib.wire.service import HostRequest
+
+LISTS: Final = {kind.method: kind for kind in Kind}
+
+
+class Desk:
+    """Answers the hosts of one principal. Nothing of it is shared with another one."""
+
+    def __init__(
+        self,
+        access: CatalogAccess,
+        naming: Naming,
+        limits: Limits,
+        *,
+        clock: Clock,
+        observer: Observer,
+        max_stale: Callable[[str], float],
+    ) -> None:
+        self.audience = Audience()
+        self._listings = Listings(access, naming, clock, observer)
+        links = Links(self._listings)
+        routes = Routes(access, self._listings, links, max_stale)
+        self._forwarder = Forwarder(access, routes, links, limits, observer)
+        self._announcer = Announcer(self._listings, self.audience, clock, observer)
+        self.leave = access.on_published(self._published)
+        """Stops listening to the catalogs; idempotent."""
+
+    async def announce(self) -> None:
+        """Tell hosts of changes, until cancelled."""
+        await self._announcer.run()
+
+    async def answer(self, request: HostRequest) -> Result:
+        """Answer one request; raises `RpcFault` or a `ToolcribError`."""
+        kind = LISTS.get(request.method)
+        if kind is not None:
+            return await self._list(kind, request)
+        match request.method:
+            case "tools/call":
+                return await self._forwarder.call(request)
+            case "prompts/get":
+                return await self._forwarder.get(request)
+            case "resources/read":
+                return await self._forwarder.read(request)
+            case "completion/complete":
+                return await self._forwarder.complete(request)
+            case method:
+                raise method_not_found(method)
+
+    async def _list(self, kind: Kind, request: HostRequest) -> Prepared:
+        # One page holds everything, so no cursor is ours: it was meant for another server.
+        if request.params.get("cursor") is not None:
+            raise invalid_params("this cursor is not known here: list again without one")
+        listing, answer = await self._listings.answer(kind, modern=request.modern)
+        self._announcer.shown(kind, listing.digest)
+        return answer
+
+    def _published(self, change: PublishedChange) -> None:
+        self._listings.changed(change.kind)
+        self._announcer.changed(change.kind)

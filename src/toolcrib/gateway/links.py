@@ -1,0 +1,72 @@
+"""URIs inside results: led back to the server that wrote them, as far as we can know it.
+
+A server may link to resources that it lists nowhere, and two servers may mean different things by
+one URI. So what a server links to is remembered, and a URI that would lead to another server is
+shown in the form that names its own.
+"""
+
+from typing import Any, Final
+
+from toolcrib.core.jsontypes import is_object
+from toolcrib.core.snapshot import Kind
+from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.uris import qualified, unqualified
+
+REMEMBERED: Final = 5_000
+"""Links to resources that no listing has."""
+
+
+class Links:
+    """The unlisted URIs that servers linked to, newest last."""
+
+    def __init__(self, listings: Listings) -> None:
+        self._listings = listings
+        self._servers: dict[str, str] = {}
+
+    def server_of(self, uri: str) -> str | None:
+        """The server that linked to an unlisted URI, if it is remembered."""
+        return self._servers.get(uri)
+
+    async def in_content(self, server: str, content: list[Any]) -> list[Any]:
+        """Content blocks with their URIs as hosts may use them; changed blocks are copies."""
+        if not any(_has_uri(block) for block in content):
+            return content
+        return [await self._in_block(server, block) for block in content]
+
+    async def in_contents(self, server: str, contents: list[Any]) -> list[Any]:
+        """The `contents` of a read resource, in the same way."""
+        return [await self._in_place(server, part) for part in contents]
+
+    async def _in_block(self, server: str, block: Any) -> Any:
+        if not _has_uri(block):
+            return block
+        if block["type"] == "resource_link":
+            return await self._in_place(server, block)
+        return {**block, "resource": await self._in_place(server, block["resource"])}
+
+    async def _in_place(self, server: str, holder: Any) -> Any:
+        uri = holder.get("uri") if is_object(holder) else None
+        if not isinstance(uri, str):
+            return holder
+        shown = await self._shown(server, uri)
+        return holder if shown == uri else {**holder, "uri": shown}
+
+    async def _shown(self, server: str, uri: str) -> str:
+        if unqualified(uri) is not None:
+            return qualified(server, uri)
+        original = (await self._listings.held(Kind.RESOURCES)).entries.get(uri)
+        if original is not None:
+            return uri if original.server == server else qualified(server, uri)
+        holder = self._servers.pop(uri, server)
+        self._servers[uri] = holder
+        if len(self._servers) > REMEMBERED:
+            del self._servers[next(iter(self._servers))]
+        return uri if holder == server else qualified(server, uri)
+
+
+def _has_uri(block: object) -> bool:
+    """Whether a content block refers to a resource: a link, or one that is embedded."""
+    if not is_object(block):
+        return False
+    kind = block.get("type")
+    return kind == "resource_link" or (kind == "resource" and is_object(block.get("resource")))

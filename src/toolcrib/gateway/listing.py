@@ -1,0 +1,114 @@
+"""One exposed listing: what all servers show of one kind, on one page, in one order."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.fingerprint import exposed_digest
+from toolcrib.core.jsontypes import is_object
+from toolcrib.core.naming import NameTable, Original
+from toolcrib.core.snapshot import Item, Kind
+from toolcrib.facts import Finding
+from toolcrib.gateway.uris import expose_uris
+from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY
+from toolcrib.settings import NameStyle
+from toolcrib.wire.jsonwire import Prepared, encode
+from toolcrib.wire.results import tool_for_handshake, tool_for_modern
+
+Key = tuple[tuple[str, int, str], ...]
+"""What a listing was compiled from: server, generation and digest of every catalog that went in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How exposed names are made."""
+
+    style: NameStyle
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """The items as one era sees them, and their JSON."""
+
+    items: tuple[dict[str, Any], ...]
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """A compiled listing. Freshness is no part of it: that differs from answer to answer."""
+
+    kind: Kind
+    entries: Mapping[str, Original]
+    """By exposed name or URI, in the order of (server id, original key), by code point."""
+    digest: str
+    """The same for the same exposed content, on every replica and in both eras."""
+    findings: tuple[Finding, ...]
+    modern: Encoded
+    handshake: Encoded
+
+    def answer(self, *, modern: bool, ttl_ms: int, scope: str) -> Prepared:
+        """The result of a list request."""
+        encoded = self.modern if modern else self.handshake
+        members = {"ttlMs": ttl_ms, "cacheScope": scope, "_meta": {DIGEST_KEY: self.digest}}
+        return Prepared(self.kind.field, encoded.items, encoded.json, members)
+
+
+def key_of(readings: Iterable[Reading]) -> Key:
+    """What a listing of these readings is compiled from."""
+    return tuple(
+        (reading.server, reading.generation, reading.snapshot.digest)
+        for reading in readings
+        if reading.snapshot is not None
+    )
+
+
+def compile_listing(kind: Kind, readings: Iterable[Reading], naming: Naming) -> Listing:
+    """Compile a listing; the work grows with the number of items and touches nothing shared."""
+    catalogs = {r.server: r.snapshot.items for r in readings if r.snapshot is not None}
+    entries, findings = _exposed(kind, catalogs, naming)
+    shown = [_definition(kind, name, original.item) for name, original in entries.items()]
+    digest = exposed_digest(kind, ((name, o.item.fingerprint) for name, o in entries.items()))
+    if kind is not Kind.TOOLS:
+        same = _encoded(shown)
+        return Listing(kind, entries, digest, findings, same, same)
+    modern = _encoded([tool_for_modern(tool) for tool in shown])
+    older = [tool_for_handshake(tool) for tool in shown]
+    differs = any(a is not b for a, b in zip(older, modern.items, strict=True))
+    handshake = _encoded(older) if differs else modern
+    return Listing(kind, entries, digest, findings, modern, handshake)
+
+
+def _exposed(
+    kind: Kind, catalogs: Mapping[str, Iterable[Item]], naming: Naming
+) -> tuple[Mapping[str, Original], tuple[Finding, ...]]:
+    if kind.key != "name":
+        return expose_uris(catalogs)
+    table = NameTable.build(catalogs, style=naming.style, limit=naming.limit)
+    findings = tuple(
+        Finding(server, kept_out.reason, kept_out.detail)
+        for server, collided in table.collided.items()
+        for kept_out in collided
+    )
+    return table.entries, findings
+
+
+def _definition(kind: Kind, name: str, item: Item) -> dict[str, Any]:
+    """The definition as exposed: under its exposed name, and without the server's icons.
+
+    Hosts check an icon's origin against us, and fetching one would show their address to the
+    server.
+    """
+    definition = {key: value for key, value in item.definition.items() if key != "icons"}
+    definition[kind.key] = name
+    if kind is Kind.TOOLS:
+        meta = definition.get("_meta")
+        own = {CONTRACT_KEY: item.contract}
+        definition["_meta"] = {**meta, **own} if is_object(meta) else own
+    return definition
+
+
+def _encoded(items: list[dict[str, Any]]) -> Encoded:
+    return Encoded(tuple(items), encode(items))

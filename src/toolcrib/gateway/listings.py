@@ -1,0 +1,137 @@
+"""The listings of one principal: compiled when content changed, stamped per answer."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.snapshot import Kind, Scope
+from toolcrib.facts import Listed, ServedStale
+from toolcrib.gateway.listing import Key, Listing, Naming, compile_listing, key_of
+from toolcrib.ports import Clock, Observer
+from toolcrib.wire.jsonwire import Prepared
+
+OFF_LOOP: Final = 500
+"""Items from which a listing is compiled in a thread, so that nobody else waits for it."""
+
+KEPT: Final = 2
+"""Compiled listings per kind: the current one, and the one somebody may still be reading."""
+
+REMEMBERED: Final = 5_000
+"""Exposed names that were there once, per kind."""
+
+
+class Listings:
+    """Compiles listings once per content, and remembers which names there used to be."""
+
+    def __init__(
+        self, access: CatalogAccess, naming: Naming, clock: Clock, observer: Observer
+    ) -> None:
+        self._access = access
+        self._naming = naming
+        self._clock = clock
+        self._observer = observer
+        self._compiled: dict[Kind, dict[Key, Listing]] = {kind: {} for kind in Kind}
+        self._changes = dict.fromkeys(Kind, 0)
+        self._held: dict[Kind, tuple[int, Listing]] = {}
+        self._gone: dict[Kind, dict[str, str]] = {kind: {} for kind in Kind}
+        self._locks = {kind: anyio.Lock(fast_acquire=True) for kind in Kind}
+
+    def changed(self, kind: Kind) -> None:
+        """Take note that content was published: what is held has to be compiled anew."""
+        self._changes[kind] += 1
+
+    async def answer(self, kind: Kind, *, modern: bool) -> tuple[Listing, Prepared]:
+        """The result of a list request: what every server could show within its wait."""
+        began = self._clock.now().mono
+        readings = await self._access.read(kind)
+        listing = await self._compile(kind, readings)
+        result = listing.answer(
+            modern=modern, ttl_ms=_ttl_ms(readings), scope=_scope(readings).value
+        )
+        self._note(kind, readings, result, self._clock.now().mono - began)
+        return listing, result
+
+    async def held(self, kind: Kind) -> Listing:
+        """What is published right now, without waiting for any server."""
+        changes = self._changes[kind]
+        held = self._held.get(kind)
+        if held is not None and held[0] == changes:
+            return held[1]
+        readings = [self._access.peek(server, kind) for server in self._access.server_ids()]
+        listing = await self._compile(kind, readings)
+        self._held[kind] = (changes, listing)
+        return listing
+
+    async def refreshed(self, kind: Kind) -> Listing:
+        """What is published once every server had its wait to bring its catalog up to date."""
+        return await self._compile(kind, await self._access.read(kind))
+
+    def gone(self, kind: Kind, name: str) -> str | None:
+        """The server that an exposed name belonged to, if it was there once and is remembered."""
+        return self._gone[kind].get(name)
+
+    def _latest(self, kind: Kind) -> Listing | None:
+        compiled = self._compiled[kind]
+        return compiled[next(reversed(compiled))] if compiled else None
+
+    async def _compile(self, kind: Kind, readings: Sequence[Reading]) -> Listing:
+        key = key_of(readings)
+        compiled = self._compiled[kind]
+        if (known := compiled.get(key)) is not None:
+            return known
+        async with self._locks[kind]:
+            if (known := compiled.get(key)) is not None:
+                return known
+            size = sum(len(reading.snapshot or ()) for reading in readings)
+            if size > OFF_LOOP:
+                listing = await to_thread.run_sync(compile_listing, kind, readings, self._naming)
+            else:
+                listing = compile_listing(kind, readings, self._naming)
+            self._keep(kind, key, listing)
+            return listing
+
+    def _keep(self, kind: Kind, key: Key, listing: Listing) -> None:
+        previous = self._latest(kind)
+        if previous is not None:
+            self._remember(kind, previous, listing)
+        for finding in listing.findings:
+            if previous is None or finding not in previous.findings:
+                self._observer.note(finding)
+        compiled = self._compiled[kind]
+        compiled[key] = listing
+        while len(compiled) > KEPT:
+            del compiled[next(iter(compiled))]
+
+    def _remember(self, kind: Kind, previous: Listing, listing: Listing) -> None:
+        gone = self._gone[kind]
+        for name, original in previous.entries.items():
+            if name not in listing.entries:
+                gone.pop(name, None)
+                gone[name] = original.server
+        while len(gone) > REMEMBERED:
+            del gone[next(iter(gone))]
+
+    def _note(
+        self, kind: Kind, readings: Sequence[Reading], result: Prepared, seconds: float
+    ) -> None:
+        for reading in readings:
+            if not reading.fresh and reading.snapshot is not None:
+                self._observer.note(ServedStale(reading.server, kind.label, reading.age or 0.0))
+        fresh = all(reading.fresh for reading in readings)
+        size = len(result.encoded)
+        self._observer.note(Listed(kind.label, len(result.items), size, fresh, seconds))
+
+
+def _ttl_ms(readings: Sequence[Reading]) -> int:
+    """The smallest time that any catalog may still be relied on: 0 when one is stale or missing."""
+    return max(0, int(1000 * min((reading.ttl_left for reading in readings), default=0.0)))
+
+
+def _scope(readings: Sequence[Reading]) -> Scope:
+    """Public only if every catalog may be shared, and there is one."""
+    public = readings and all(reading.scope is Scope.PUBLIC for reading in readings)
+    return Scope.PUBLIC if public else Scope.PRIVATE

@@ -1,0 +1,242 @@
+"""The gateway: one MCP server in front of all others, over stdio and HTTP, in both eras."""
+
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.core.naming import SHORTEST_LIMIT
+from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
+from toolcrib.errors import ConfigError, ToolcribBug
+from toolcrib.gateway.desk import Desk
+from toolcrib.gateway.health import Readiness, alive, metrics_page
+from toolcrib.gateway.listing import Naming
+from toolcrib.ports import Clock, Observer
+from toolcrib.settings import GatewaySettings, Limits, Waits
+from toolcrib.wire.audience import Audience
+from toolcrib.wire.ending import until_cancelled
+from toolcrib.wire.http.entry import McpEndpoint
+from toolcrib.wire.http.guard import Guard, HttpLimits
+from toolcrib.wire.http.guarded import Guarded
+from toolcrib.wire.http.serving import serve_app
+from toolcrib.wire.jsonwire import Result
+from toolcrib.wire.kernel import Kernel
+from toolcrib.wire.service import HostRequest, Identity
+from toolcrib.wire.stdio import serve_stdio
+from toolcrib.wire.streams import Incoming, Outgoing, serve_streams
+
+CAPABILITIES: Final[Mapping[str, Any]] = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True},
+    "completions": {},
+}
+"""What we declare, whatever servers are there right now: a capability must not come and go with one
+of them. Subscriptions to single resources are not relayed, so they are not declared."""
+
+NAMELESS: Final = Identity("toolcrib", "0")
+
+BODY_OVER_ARGUMENTS: Final = 4
+"""How many times as large as the largest arguments a request may be: escapes make JSON longer."""
+
+
+FAREWELL: Final = 0.1
+"""Seconds in which the end of subscriptions is written to a host on standard streams."""
+
+
+def _default_max_stale(_server: str) -> float:
+    return Waits().max_stale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Particulars:
+    """What else a gateway is told about its surroundings; every member has a default."""
+
+    identity: Identity = NAMELESS
+    max_stale: Callable[[str], float] = _default_max_stale
+    """By server id: calls from a catalog older than this many seconds are refused."""
+    eager: Callable[[], Collection[str]] = tuple
+    """The servers that readiness waits for, by id."""
+    metrics: Callable[[], bytes] | None = None
+    """What `/metrics` shows, in the Prometheus text format; None: there is no such page."""
+
+
+class Gateway:
+    """Answers hosts from the catalogs of their principals.
+
+    Args:
+        access_for: The catalogs of a principal; asked once for each.
+        settings: How the crib shows itself.
+        limits: Bounds of arguments, results, names and lines.
+        observer: Takes facts.
+        clock: Time and chance.
+        particulars: See there.
+
+    Raises: ConfigError: for an allowed host or origin that cannot be read, or too short a limit of
+    names.
+    """
+
+    def __init__(
+        self,
+        access_for: Callable[[Principal], CatalogAccess],
+        settings: GatewaySettings,
+        limits: Limits,
+        observer: Observer,
+        clock: Clock,
+        particulars: Particulars = Particulars(),
+    ) -> None:
+        if limits.name_length < SHORTEST_LIMIT:
+            raise ConfigError(
+                f"name_length is {limits.name_length}", remedy=f"use {SHORTEST_LIMIT} or more"
+            )
+        self._access_for = access_for
+        self._settings = settings
+        self._limits = limits
+        self._observer = observer
+        self._clock = clock
+        self._particulars = particulars
+        self._desks: dict[Principal, Desk] = {}
+        self._tasks: TaskGroup | None = None
+        self._kernel = Kernel(self)
+        self._guard = _guard(settings, limits)
+
+    # ---- serving ----
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Announce changes to hosts while the context lasts; serving enters it where nobody did."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self.end_streams()
+                for desk in self._desks.values():
+                    desk.leave()
+                self._desks.clear()
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    async def serve_stdio(self) -> None:
+        """Serve the host that started this process, until it closes standard input.
+
+        When cancelled, hosts are told first that their subscriptions end.
+        """
+
+        async def serve() -> None:
+            await serve_stdio(self._kernel, LOCAL, self._limits.line_bytes)
+
+        async def wind_down(ended: anyio.Event) -> None:
+            if any(len(desk.audience) for desk in self._desks.values()):
+                self.end_streams()
+                with anyio.move_on_after(FAREWELL):
+                    await ended.wait()
+
+        async with self._ensured():
+            await until_cancelled(serve, wind_down)
+
+    async def serve_streams(
+        self, incoming: Incoming, outgoing: Outgoing, principal: Principal = LOCAL
+    ) -> None:
+        """Serve one host over a pair of message streams, until it closes its side."""
+        async with self._ensured():
+            await serve_streams(self._kernel, incoming, outgoing, principal)
+
+    async def serve_http(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Serve HTTP on the configured address until cancelled; `task_status` is told the port."""
+        if self._settings.http is None:
+            raise ConfigError(
+                "no HTTP address is configured", remedy="give one with --http HOST:PORT"
+            )
+        host, port = self._settings.http
+        app = self.asgi_app()
+        await serve_app(app, host, port, on_end=self.end_streams, task_status=task_status)
+
+    def asgi_app(self) -> Starlette:
+        """The application: `/mcp`, `/healthz`, `/readyz` and, where there is one, `/metrics`.
+
+        Whoever runs it calls `end_streams` before waiting for open answers; `serve_http` does.
+        """
+        access = self._access_for(ANONYMOUS)
+        readiness = Readiness(access, self._particulars.eager, self._limits.start_seconds)
+        endpoint = McpEndpoint(self._kernel, self._guard.limits, lambda _scope: ANONYMOUS)
+        routes = [
+            Route("/mcp", endpoint),
+            Route("/healthz", alive, methods=["GET"]),
+            Route("/readyz", readiness.page, methods=["GET"]),
+        ]
+        if self._particulars.metrics is not None:
+            routes.append(
+                Route("/metrics", metrics_page(self._particulars.metrics), methods=["GET"])
+            )
+
+        @asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
+            async with self._ensured():
+                readiness.begin()
+                yield
+
+        guarded = Middleware(Guarded, guard=self._guard)
+        return Starlette(routes=routes, middleware=[guarded], lifespan=lifespan)
+
+    def end_streams(self) -> None:
+        """End every stream of announcements gracefully: hosts are told that it ends."""
+        for desk in self._desks.values():
+            desk.audience.close()
+
+    # ---- wire.Service ----
+
+    @property
+    def identity(self) -> Identity:
+        """Who we say we are."""
+        return self._particulars.identity
+
+    def capabilities(self) -> Mapping[str, Any]:
+        """What we declare to every host."""
+        return CAPABILITIES
+
+    def audience(self, principal: Principal) -> Audience:
+        """Whom changes of that principal's listings are announced to."""
+        return self._desk(principal).audience
+
+    async def answer(self, request: HostRequest) -> Result:
+        """Answer one request from the catalogs of its principal."""
+        return await self._desk(request.principal).answer(request)
+
+    def _desk(self, principal: Principal) -> Desk:
+        desk = self._desks.get(principal)
+        if desk is None:
+            if self._tasks is None:
+                raise ToolcribBug("the gateway was asked something while it was not running")
+            desk = self._desks[principal] = Desk(
+                self._access_for(principal),
+                Naming(self._settings.names, self._limits.name_length),
+                self._limits,
+                clock=self._clock,
+                observer=self._observer,
+                max_stale=self._particulars.max_stale,
+            )
+            self._tasks.start_soon(desk.announce)
+        return desk
+
+    @asynccontextmanager
+    async def _ensured(self) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            if self._tasks is None:
+                await stack.enter_async_context(self.running())
+            yield
+
+
+def _guard(settings: GatewaySettings, limits: Limits) -> Guard:
+    bounds = HttpLimits(body_bytes=limits.argument_bytes * BODY_OVER_ARGUMENTS)
+    try:
+        return Guard.of(settings.allowed_hosts, settings.allowed_origins, bounds)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error

@@ -1,0 +1,84 @@
+"""A gateway over catalogs that a test sets, and hosts of both eras in front of it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+import anyio
+import anyio.abc
+from mcp.client.client import Client
+from mcp.shared.memory import create_client_server_memory_streams
+
+from toolcrib.gateway.server import Gateway, Particulars
+from toolcrib.settings import GatewaySettings, Limits
+from toolcrib.testing.asgi_host import AsgiHost
+from toolcrib.testing.fake_access import FakeAccess
+from toolcrib.testing.recorder import Recorder
+from toolcrib.testing.virtual_clock import LoopClock
+
+Era = Literal["legacy", "auto"]
+"""The SDK's words for its client modes: the handshake, and the newest revision."""
+
+
+class GatewayRig:
+    """What a test of the gateway looks at and turns."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings = GatewaySettings(),  # noqa: B008 - frozen
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        particulars: Particulars = Particulars(),  # noqa: B008 - frozen
+    ) -> None:
+        self.access = FakeAccess()
+        self.recorder = Recorder()
+        self.gateway = Gateway(
+            lambda _principal: self.access,
+            replace(settings, http=settings.http or ("127.0.0.1", 0)),
+            limits,
+            self.recorder,
+            LoopClock(),
+            particulars,
+        )
+
+    @asynccontextmanager
+    async def in_memory(self, mode: Era = "auto", **options: Any) -> AsyncGenerator[Client]:
+        """A client of the SDK at the other end of a pair of streams, as over stdio."""
+
+        @asynccontextmanager
+        async def transport() -> AsyncGenerator[Any]:
+            async with (
+                create_client_server_memory_streams() as (client, server),
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(self.gateway.serve_streams, *server)
+                yield client
+                tasks.cancel_scope.cancel()
+
+        async with Client(transport(), mode=mode, cache=None, **options) as client:
+            yield client
+
+    @asynccontextmanager
+    async def over_http(self, mode: Era = "auto", **options: Any) -> AsyncGenerator[Client]:
+        """A client of the SDK over a loopback port."""
+        async with self.listening() as url, Client(url, mode=mode, cache=None, **options) as client:
+            yield client
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncGenerator[str]:
+        """The gateway on a loopback port; the URL of its MCP endpoint."""
+
+        async def serve(*, task_status: anyio.abc.TaskStatus[int]) -> None:
+            await self.gateway.serve_http(task_status=task_status)
+
+        async with anyio.create_task_group() as tasks:
+            port = await tasks.start(serve)
+            yield f"http://127.0.0.1:{port}/mcp"
+            tasks.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def asgi(self) -> AsyncGenerator[AsgiHost]:
+        """A raw host of the gateway's application, without a network."""
+        app = self.gateway.asgi_app()
+        async with app.router.lifespan_context(app):
+            yield AsgiHost(app)

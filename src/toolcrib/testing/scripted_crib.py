@@ -1,0 +1,87 @@
+"""A crib in front of scripted servers, all in this process and on the event loop's own time."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from toolcrib.adapters.memory_store import MemoryStore
+from toolcrib.compose import Parts
+from toolcrib.config.keys import InstallationKey
+from toolcrib.crib import Crib
+from toolcrib.ports import ClientProfile, EraMemory, Signals, Upstream
+from toolcrib.settings import Limits, ServerSettings, Settings, StdioLaunch
+from toolcrib.testing.recorder import Recorder
+from toolcrib.testing.scripted import ScriptedUpstream
+from toolcrib.testing.virtual_clock import LoopClock
+
+
+class ScriptedServers:
+    """The Connector that hands each configured server its own script."""
+
+    def __init__(self, scripts: Mapping[str, ScriptedUpstream]) -> None:
+        self._scripts = dict(scripts)
+
+    def connect(
+        self,
+        server: ServerSettings,
+        profile: ClientProfile,
+        signals: Signals,
+        remembered: EraMemory | None,
+    ) -> AbstractAsyncContextManager[Upstream]:
+        """A connection to the script of that server."""
+        return self._scripts[server.id].connect(server, profile, signals, remembered)
+
+    def add(self, server: str, script: ScriptedUpstream) -> None:
+        """Scripts one more server."""
+        self._scripts[server] = script
+
+
+def server_settings(server: str, **changes: Any) -> ServerSettings:
+    """Settings of one scripted server; keyword arguments replace fields."""
+    return replace(ServerSettings(server, StdioLaunch(server)), **changes)
+
+
+class ScriptedWorld:
+    """What a scripted crib is made of, for a test to look into."""
+
+    def __init__(self, scripts: Mapping[str, ScriptedUpstream], store: MemoryStore | None) -> None:
+        self.clock = LoopClock()
+        self.recorder = Recorder()
+        self.servers = ScriptedServers(scripts)
+        self.store = store or MemoryStore(self.clock)
+
+    def parts(self) -> Parts:
+        """The parts for `Crib.open`."""
+        return Parts(
+            clock=self.clock,
+            observer=self.recorder,
+            keys=InstallationKey(b"k" * 32),
+            store=self.store,
+            bus=self.store.bus,
+            watch_store=self.store.watch,
+            connector=self.servers,
+        )
+
+
+@asynccontextmanager
+async def scripted_crib(
+    scripts: Mapping[str, ScriptedUpstream],
+    *,
+    settings: Mapping[str, ServerSettings] | None = None,
+    limits: Limits | None = None,
+    store: MemoryStore | None = None,
+) -> AsyncGenerator[tuple[Crib, ScriptedWorld]]:
+    """A running crib with one server for each script.
+
+    Args:
+        scripts: By server id.
+        settings: Those of single servers, where the defaults do not do.
+        limits: The limits of the crib.
+        store: The memory that snapshots survive in; a new one where none is given.
+    """
+    world = ScriptedWorld(scripts, store)
+    servers = tuple((settings or {}).get(name) or server_settings(name) for name in scripts)
+    everything = Settings(servers=servers, limits=limits or Limits())
+    async with Crib.open(everything, world.parts()) as crib:
+        yield crib, world

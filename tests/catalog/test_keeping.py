@@ -1,0 +1,117 @@
+import anyio
+import pytest
+
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.snapshot import Kind
+from toolcrib.testing.scripted import ScriptedUpstream, tool
+from toolcrib.testing.scripted_crib import scripted_crib, server_settings
+
+pytestmark = pytest.mark.virtual_time
+
+
+def names(reading: Reading) -> list[str]:
+    return [] if reading.snapshot is None else [item.key for item in reading.snapshot.items]
+
+
+async def test_the_first_listing_of_a_cold_crib_has_the_tools() -> None:
+    script = ScriptedUpstream([tool("a"), tool("b")], latency=0.1)
+    async with scripted_crib({"s": script}) as (crib, _):
+        (reading,) = await crib.catalogs().read(Kind.TOOLS)
+        assert names(reading) == ["a", "b"]
+        assert script.walks[Kind.TOOLS] == 1
+
+
+async def test_a_signalled_change_is_listed_next() -> None:
+    script = ScriptedUpstream([tool("a")])
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(30)
+        script.change([tool("a"), tool("b")])
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert names(reading) == ["a", "b"]
+
+
+async def test_a_thousand_readers_at_expiry_cause_one_walk() -> None:
+    script = ScriptedUpstream([tool("a")], latency=0.2)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(20)
+        before = script.walks[Kind.TOOLS]
+        fresh: list[bool] = []
+
+        async def read() -> None:
+            (reading,) = await catalogs.read(Kind.TOOLS)
+            fresh.append(reading.snapshot is not None)
+
+        async with anyio.create_task_group() as readers:
+            for _ in range(1000):
+                readers.start_soon(read)
+        assert fresh == [True] * 1000
+        assert script.walks[Kind.TOOLS] - before == 1
+
+
+async def test_cancelling_the_reader_that_started_a_walk_harms_nobody() -> None:
+    script = ScriptedUpstream([tool("a")], latency=0.5)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        with anyio.move_on_after(0.1) as first:
+            await catalogs.read(Kind.TOOLS)
+        assert first.cancelled_caught
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert names(reading) == ["a"]
+        assert script.walks[Kind.TOOLS] == 1
+
+
+async def test_two_hundred_listings_in_two_seconds_at_ttl_zero_cause_two_walks_at_most() -> None:
+    script = ScriptedUpstream([tool("a")], latency=0.01)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(60)
+        before = script.walks[Kind.TOOLS]
+        for _ in range(200):
+            await catalogs.read(Kind.TOOLS)
+            await anyio.sleep(0.01)
+        assert script.walks[Kind.TOOLS] - before <= 2
+
+
+async def test_a_storm_of_ten_thousand_signals_ends_in_the_servers_list_after_two_walks() -> None:
+    script = ScriptedUpstream([tool("a")], latency=0.05)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(10)
+        for number in range(10_000):
+            script.change([tool(f"t{number}")])
+            if number % 10 == 0:
+                await anyio.sleep(0.001)
+        last = script.walks[Kind.TOOLS]
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(20)
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert names(reading) == ["t9999"]
+        assert script.walks[Kind.TOOLS] - last <= 5
+
+
+async def test_a_dead_server_costs_only_itself() -> None:
+    dead = ScriptedUpstream()
+    dead.faults.hang = True
+    good = ScriptedUpstream([tool("g")])
+    async with scripted_crib({"dead": dead, "good": good}) as (crib, _):
+        began = anyio.current_time()
+        one, two = await crib.catalogs().read(Kind.TOOLS)
+        assert (names(one), names(two)) == ([], ["g"])
+        assert one.trouble
+        assert anyio.current_time() - began <= 3.0
+
+
+async def test_denied_tools_are_not_listed() -> None:
+    from toolcrib.settings import ToolFilter
+
+    script = ScriptedUpstream([tool("read_a"), tool("write_a")])
+    settings = {"s": server_settings("s", tools=ToolFilter(deny=("write_*",)))}
+    async with scripted_crib({"s": script}, settings=settings) as (crib, _):
+        (reading,) = await crib.catalogs().read(Kind.TOOLS)
+        assert names(reading) == ["read_a"]

@@ -1,0 +1,32 @@
+"""Which URIs come from which templates."""
+
+import pytest
+
+from toolcrib.wire.templates import expands_to
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "expected"),
+    [
+        ("file:///{path}", "file:///a", True),
+        ("file:///{path}", "file:///a/b", False),
+        ("file:///{+path}", "file:///a/b", True),
+        ("db://{table}/rows/{id}", "db://users/rows/7", True),
+        ("db://{table}/rows/{id}", "db://users/row/7", False),
+        ("note://one", "note://one", True),
+        ("note://{?q,limit}", "note://?q=a&limit=2", True),
+        ("toolcrib://server/b/file:///{path}", "toolcrib://server/b/file:///a", True),
+    ],
+)
+def test_a_template_expands_to_its_own_uris(template: str, uri: str, expected: object) -> None:
+    assert expands_to(template, uri) is expected
+
+
+@pytest.mark.parametrize("template", ["db://{id:3}/x", "db://{?list*}", "db://{+a}{+b}"])
+def test_a_template_that_cannot_be_matched_backwards_goes_by_its_beginning(template: str) -> None:
+    assert expands_to(template, "db://abc/x")
+    assert not expands_to(template, "file:///abc")
+
+
+def test_a_template_that_begins_with_a_variable_matches_nothing_by_its_beginning() -> None:
+    assert not expands_to("{+a}{+b}", "file:///abc")
