@@ -6,15 +6,18 @@ else: the longest pause of the event loop while it is fetched, published and com
 """
 
 import argparse
+import json
+import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 
 from figures import in_turns_of, median, seconds_of, tell
 from made import CLOCK, HOUR_MS, SERVER, crib_over, made_contents
-from paths import PYTHON, TOOLCRIB, config, free_port, process
+from paths import PYTHON, TOOLCRIB, free_port, process
 from toolcrib.core.freshness.events import Reason
 from toolcrib.core.partition import LOCAL
 from toolcrib.crib import Crib, Deaf
@@ -116,16 +119,19 @@ async def routes(count: int) -> AsyncGenerator[dict[str, RawHttp]]:
     url = f"http://127.0.0.1:{echo_port}/mcp"
     echo = [PYTHON, "bench/echo_server.py", "--port", str(echo_port), "--tools", str(count)]
     relay = [PYTHON, "bench/relay.py", "--upstream", url, "--era", "modern"]
-    gateway = [TOOLCRIB, "serve", "--config", config({"url": url}), "--no-store"]
-    async with (
-        process(*echo, port=echo_port),
-        process(*relay, "--port", str(relay_port), port=relay_port),
-        process(*gateway, "--http", f"127.0.0.1:{gateway_port}", port=gateway_port),
-        client_of(echo_port) as direct,
-        client_of(relay_port) as relayed,
-        client_of(gateway_port) as through,
-    ):
-        yield {"direct": direct, "relay": relayed, "gateway": through}
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "mcp.json"
+        config.write_text(json.dumps({"mcpServers": {SERVER: {"url": url}}}))
+        gateway = [TOOLCRIB, "serve", "--config", str(config), "--no-store"]
+        async with (
+            process(*echo, port=echo_port),
+            process(*relay, "--port", str(relay_port), port=relay_port),
+            process(*gateway, "--http", f"127.0.0.1:{gateway_port}", port=gateway_port),
+            client_of(echo_port) as direct,
+            client_of(relay_port) as relayed,
+            client_of(gateway_port) as through,
+        ):
+            yield {"direct": direct, "relay": relayed, "gateway": through}
 
 
 def client_of(port: int) -> Any:

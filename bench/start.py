@@ -209,7 +209,7 @@ async def measure(rounds: int) -> None:
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
     anyio.run(measure, parser.parse_args().rounds)
 
 

@@ -3,13 +3,27 @@
 Adapters are imported when they are built, so that a command pays only for what it uses.
 """
 
-from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolcrib.ports import Clock, Connector, InvalidationBus, Keys, Observer, SnapshotStore
-from toolcrib.settings import HttpLaunch, Secret, Settings, StdioLaunch
+import anyio
+import anyio.to_thread
+
+from toolcrib.ports import (
+    ClientProfile,
+    Clock,
+    Connector,
+    EraMemory,
+    InvalidationBus,
+    Keys,
+    Observer,
+    Signals,
+    SnapshotStore,
+    Upstream,
+)
+from toolcrib.settings import HttpLaunch, Limits, Secret, ServerSettings, Settings, StdioLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +46,6 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
 
     A store that cannot be used is replaced by one in memory, and the observer is told.
     """
-    from toolcrib.adapters.connector import McpConnector
     from toolcrib.adapters.memory_store import MemoryStore
     from toolcrib.adapters.system_clock import SystemClock
 
@@ -52,10 +65,45 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
             store=store,
             bus=store.bus,
             watch_store=store.watch,
-            connector=McpConnector(limits=settings.limits, observer=observer, clock=clock),
+            connector=LateConnector(settings.limits, observer, clock),
         )
     finally:
         store.close()
+
+
+class LateConnector:
+    """Imports the transports beside the event loop when the first server is connected.
+
+    They are a fifth of what a gateway imports, and hosts are answered from the store before.
+    """
+
+    def __init__(self, limits: Limits, observer: Observer, clock: Clock) -> None:
+        self._limits = limits
+        self._observer = observer
+        self._clock = clock
+        self._loaded: Connector | None = None
+
+    @asynccontextmanager
+    async def connect(
+        self,
+        server: ServerSettings,
+        profile: ClientProfile,
+        signals: Signals,
+        remembered: EraMemory | None,
+    ) -> AsyncGenerator[Upstream]:
+        """A connection, as the Connector port describes it."""
+        connector = self._loaded
+        if connector is None:
+            connector = self._loaded = await anyio.to_thread.run_sync(self._load)
+        async with connector.connect(server, profile, signals, remembered) as upstream:
+            yield upstream
+
+    def _load(self) -> Connector:
+        from toolcrib.adapters.connector import McpConnector
+
+        return self._loaded or McpConnector(
+            limits=self._limits, observer=self._observer, clock=self._clock
+        )
 
 
 class Observation:
@@ -64,18 +112,22 @@ class Observation:
     def __init__(
         self, settings: Settings, *, log_format: Literal["text", "json"], log_level: int
     ) -> None:
-        from toolcrib.adapters.fan_out import FanOut
         from toolcrib.adapters.log_lines import start_logging
         from toolcrib.adapters.log_observer import LogObserver
-        from toolcrib.adapters.prometheus_observer import PrometheusObserver
 
         self.protect(settings)
         start_logging(log_format, level=log_level, redact=self._blot)
-        prometheus = PrometheusObserver()
-        self.observer: Observer = FanOut([LogObserver(), prometheus])
+        self.observer: Observer = LogObserver()
         """Takes every fact."""
-        self.metrics: Callable[[], bytes] = prometheus.render
-        """What `/metrics` shows."""
+        self.metrics: Callable[[], bytes] | None = None
+        """What `/metrics` shows, where there is such a page."""
+        if settings.gateway.http is not None:
+            from toolcrib.adapters.fan_out import FanOut
+            from toolcrib.adapters.prometheus_observer import PrometheusObserver
+
+            prometheus = PrometheusObserver()
+            self.observer = FanOut([self.observer, prometheus])
+            self.metrics = prometheus.render
 
     def protect(self, settings: Settings) -> None:
         """Blots the secrets of these settings out of every log line from now on."""

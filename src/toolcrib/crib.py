@@ -59,7 +59,7 @@ class Crib:
         )
         self._principals: dict[Principal, Catalogs] = {}
         self._keepers: defaultdict[str, list[Keeper]] = defaultdict(list)
-        parts.bus.subscribe(self._hinted)
+        self._leave_bus = parts.bus.subscribe(self._hinted)
 
     @staticmethod
     @asynccontextmanager
@@ -79,6 +79,7 @@ class Crib:
             try:
                 yield crib
             finally:
+                crib._leave_bus()
                 tasks.cancel_scope.cancel()
 
     @staticmethod
@@ -122,17 +123,25 @@ class Crib:
     async def apply(self, settings: Settings) -> Plan:
         """Takes over another configuration; connections whose launch is unchanged stay up.
 
+        What needs no new connection holds at once. A server that is launched anew comes back when
+        its old process or session is gone.
         What it changes beside the servers (`Plan.elsewhere`) holds from the next start on.
         """
         change = plan(self.settings, settings)
         self.settings = settings
+        # A principal that comes while connections end is served from the new settings already.
+        known = tuple(self._principals.values())
         retired = {
             catalogs.remove(server).supervisor
-            for catalogs in self._principals.values()
+            for catalogs in known
             for server in (*change.removed, *(each.id for each in change.relaunched))
         }
-        for supervisor in retired:
-            await self._pool.close(supervisor)
+        for catalogs in known:
+            for server in change.retuned:
+                catalogs.retune(server)
+            for server in change.added:
+                catalogs.add(server)
+        await self._pool.close(*retired)
         self._keepers = defaultdict(
             list,
             {
@@ -141,11 +150,9 @@ class Crib:
                 if (alive := [keeper for keeper in keepers if not keeper.closed])
             },
         )
-        for catalogs in self._principals.values():
-            for server in (*change.added, *change.relaunched):
+        for catalogs in known:
+            for server in change.relaunched:
                 catalogs.add(server)
-            for server in change.retuned:
-                catalogs.retune(server)
         return change
 
     def _open_server(

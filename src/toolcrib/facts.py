@@ -1,5 +1,6 @@
-"""Facts: what happened, as frozen records for the Observer port. Observers may drop them and never
-drive behaviour.
+"""Facts: what happened, as frozen records for the Observer port.
+
+Observers may drop them and never drive behaviour.
 
 No fact carries a token, an argument or a principal's name; labels are the configured server id and
 enumerations.

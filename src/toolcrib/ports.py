@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from toolcrib.core.freshness.record import Answer, Caller, Published, Ticket
 from toolcrib.core.instant import Instant
+from toolcrib.core.jsontypes import is_object
 from toolcrib.facts import Fact
 from toolcrib.settings import Launch, ServerSettings
 
@@ -38,9 +39,9 @@ class Observer(Protocol):
 
 
 class SnapshotStore(Protocol):
-    """Keeps the records of catalogs, one per PID, with the operations of
-    `core.freshness.operations`.
+    """Keeps the records of catalogs, one per PID.
 
+    The operations are those of `core.freshness.operations`.
     Each operation is one step: it runs the pure function on the current record and keeps what it
     returns, or it raises `StoreUnreachable` and nothing is changed as far as anybody can tell.
     Answers never come out of the order in which the store decided.
@@ -48,22 +49,43 @@ class SnapshotStore(Protocol):
 
     @property
     def remote(self) -> bool:
-        """Whether an operation costs a round trip, so that a listing should look inside the
-        request.
+        """Whether an operation costs a round trip.
+
+        Then a listing should look inside the request.
         """
         ...
 
-    async def look(self, pid: str, caller: Caller) -> Answer: ...
-    async def invalidate(self, pid: str, caller: Caller) -> Answer: ...
+    async def look(self, pid: str, caller: Caller) -> Answer:
+        """LOOK: what the record says, and nothing changes."""
+        ...
+
+    async def invalidate(self, pid: str, caller: Caller) -> Answer:
+        """INVALIDATE: a change was signalled."""
+        ...
+
     async def begin(
         self, pid: str, caller: Caller, *, force: bool = False, regranted: bool = False
-    ) -> Answer: ...
-    async def renew(self, pid: str, caller: Caller, ticket: Ticket) -> Answer: ...
-    async def release(self, pid: str, caller: Caller, ticket: Ticket) -> Answer: ...
+    ) -> Answer:
+        """BEGIN: ask for a walk; the answer carries the ticket, or says why there is none."""
+        ...
+
+    async def renew(self, pid: str, caller: Caller, ticket: Ticket) -> Answer:
+        """RENEW: keep the lease of a walk under way."""
+        ...
+
+    async def release(self, pid: str, caller: Caller, ticket: Ticket) -> Answer:
+        """RELEASE: give the lease of a failed walk back."""
+        ...
+
     async def publish(
         self, pid: str, caller: Caller, ticket: Ticket, candidate: Published
-    ) -> Answer: ...
-    async def revoke(self, pid: str, caller: Caller) -> Answer: ...
+    ) -> Answer:
+        """PUBLISH: replace the snapshot, if the walk is the newest and not dirty."""
+        ...
+
+    async def revoke(self, pid: str, caller: Caller) -> Answer:
+        """REVOKE: withdraw the catalog, and void every walk begun before."""
+        ...
 
     async def read_note(self, key: str) -> bytes | None:
         """A small remembered value, such as the era of a server; None when there is none."""
@@ -75,15 +97,16 @@ class SnapshotStore(Protocol):
 
 
 class InvalidationBus(Protocol):
-    """Says `look again` to other replicas and processes, and nothing else. May lose, double, delay."""
+    """Says `look again` to other replicas and processes; it may lose, double and delay."""
 
     async def publish(self, pid: str) -> None:
         """Tell everybody else that the record of this PID may have changed."""
         ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> Callable[[], None]:
-        """Call `listener(pid)` for each hint, `listener(None)` after a gap. Returns an idempotent
-        unsubscribe.
+        """Call `listener(pid)` for each hint, `listener(None)` after a gap.
+
+        The answer ends that, however often it is called.
         """
         ...
 
@@ -99,22 +122,22 @@ class ClientProfile:
 
     @property
     def capability_class(self) -> tuple[str, ...]:
-        """Sorted flat names, such as `("elicitation.form", "roots")`: the dimension of the
-        partition.
+        """The dimension of the partition: sorted flat names.
+
+        Such as `("elicitation.form", "roots")`.
         """
         names: set[str] = set()
         for key, value in self.capabilities.items():
-            inner = (
-                [f"{key}.{sub}" for sub in value] if isinstance(value, Mapping) and value else [key]
-            )
+            inner = [f"{key}.{sub}" for sub in value] if is_object(value) and value else [key]
             names.update(inner)
         return tuple(sorted(names))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a connected server said of itself. For display and capability checks only, never for
-    trust.
+    """What a connected server said of itself.
+
+    For display and capability checks only, never for trust.
     """
 
     era: Era
@@ -148,11 +171,18 @@ class Upstream(Protocol):
     """
 
     @property
-    def facts(self) -> ServerFacts: ...
+    def facts(self) -> ServerFacts:
+        """What the server said of itself when it was connected."""
+        ...
 
     @property
     def closed(self) -> bool:
         """Whether the connection is over; requests then raise `UpstreamUnreachable` at once."""
+        ...
+
+    @property
+    def stderr(self) -> str:
+        """The tail of what a process wrote to standard error; empty for other transports."""
         ...
 
     async def request(
@@ -182,23 +212,26 @@ class Upstream(Protocol):
 
 
 class Signals(Protocol):
-    """Where a connection tells what it hears. Called on the event loop, in receive order; must not
-    block.
+    """Where a connection tells what it hears.
+
+    Called on the event loop, in receive order; must not block.
     """
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """A notification arrived: declared or not, on a listen stream, the GET stream or a
-        request's stream.
+        """A notification arrived, declared or not.
+
+        It came on a listen stream, the GET stream, a request's stream or a pipe.
         """
         ...
 
     def stream_opened(self) -> None:
-        """Change signals flow from now on (acknowledged listen, open GET stream, or a stdio pipe)."""
+        """Change signals flow from now on: an acknowledged listen, an open GET stream, a pipe."""
         ...
 
     def stream_lost(self) -> None:
-        """A stream of signals broke; what came in between is lost. The connection re-opens it with
-        backoff.
+        """A stream of signals broke; what came in between is lost.
+
+        The connection opens it again, with backoff.
         """
         ...
 
@@ -207,17 +240,18 @@ class Signals(Protocol):
         ...
 
     async def requested(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A handshake-era server asks something of us (`elicitation/create`, `roots/list`, …): the
-        raw result.
+        """A handshake-era server asks something of us; answers the raw result.
 
-        Raise `UpstreamRefused` to answer with that error.
+        Such as `elicitation/create` or `roots/list`. Raise `UpstreamRefused` to answer with that
+        error.
         """
         ...
 
 
 class Connector(Protocol):
-    """Opens connections. One call is one attempt: it starts the process or dials, finds the era,
-    and is ready.
+    """Opens connections.
+
+    One call is one attempt: it starts the process or dials, finds the era, and is ready.
     """
 
     def connect(
@@ -227,8 +261,9 @@ class Connector(Protocol):
         signals: Signals,
         remembered: EraMemory | None,
     ) -> AbstractAsyncContextManager[Upstream]:
-        """A connection that lives as long as the context; leaving it always ends the process group
-        or the session.
+        """A connection that lives as long as the context.
+
+        Leaving it always ends the process group or the session.
 
         Raises, on entering: `UpstreamUnreachable`, `RequestTimedOut`, `AuthRequired`,
         `RateLimited`, `IncompatibleServer`, `ConfigError`.

@@ -1,5 +1,6 @@
-"""Frozen records of everything that can be configured. Nobody reads them from a file here: they are
-handed around.
+"""Frozen records of everything that can be configured.
+
+Nobody reads them from a file here: they are handed around.
 """
 
 import hashlib
@@ -21,8 +22,9 @@ HttpTransport = Literal["auto", "streamable", "sse"]
 
 
 class Secret:
-    """A string that never shows itself: not in a repr, a log, an error or a pickle. Ask for it by
-    name.
+    """A string that never shows itself: not in a repr, a log, an error or a pickle.
+
+    Ask for it by name.
     """
 
     __slots__ = ("_value",)
@@ -66,6 +68,11 @@ class StdioLaunch:
     """Added to the few variables a child inherits; values may be secrets, so all are."""
     cwd: str | None = None
 
+    @property
+    def credentialed(self) -> bool:
+        """Whether the process is given variables, any of which may be a credential."""
+        return bool(self.env)
+
 
 @dataclass(frozen=True, slots=True)
 class HttpLaunch:
@@ -81,8 +88,9 @@ class HttpLaunch:
 
     @property
     def credentialed(self) -> bool:
-        """Whether requests carry a credential, so that a `public` listing is not believed without
-        configuration.
+        """Whether requests carry a credential.
+
+        Then a `public` listing is not believed without configuration.
         """
         names = {name.lower() for name in self.headers}
         return bool(
@@ -95,8 +103,9 @@ Launch = StdioLaunch | HttpLaunch
 
 
 def launch_digest(secret: bytes, launch: Launch) -> str:
-    """The keyed digest of everything that decides which server answers: 32 hex digits, telling
-    nothing.
+    """The keyed digest of everything that decides which server answers.
+
+    It has 32 hex digits and tells nothing.
     """
     if isinstance(launch, StdioLaunch):
         parts: list[object] = [
@@ -115,8 +124,9 @@ def launch_digest(secret: bytes, launch: Launch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Every bound of DESIGN section 10 that concerns catalogs and calls; each error names its
-    setting.
+    """Every bound of DESIGN section 10 that concerns catalogs and calls.
+
+    Each error names its setting.
     """
 
     walk_pages: int = 1_000

@@ -366,6 +366,17 @@ async def test_an_outage_over_http_decides_nothing(
     assert rig.facts.of(EraFound) == []
 
 
+@pytest.mark.parametrize(("kind", "seconds"), [("stdio", 5.0), ("http", 20.0)])
+async def test_silence_is_an_answer_on_stdio_only_and_comes_sooner_there(
+    kind: TransportKind, seconds: float
+) -> None:
+    async with searching(Script([hangs], [exits]), kind) as (_, search):
+        began = anyio.current_time()
+        with pytest.raises(ToolcribError):
+            await search.run(None)
+        assert anyio.current_time() - began == seconds
+
+
 async def test_an_outage_that_asks_for_patience_is_told_so() -> None:
     step = refuses(-32603, status=503, from_server=True, retry_after=7.0)
     async with searching(Script([step], [hangs]), "http") as (_, search):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.cli.terminal_text import ago, clipped, json_text, one_line, visible
+from toolcrib.cli.json_text import json_text
+from toolcrib.cli.terminal_text import ago, clipped, one_line, visible
 
 
 @pytest.mark.parametrize(

@@ -354,6 +354,8 @@ def test_lines_about_a_listing_are_bounded() -> None:
     assert len(lines) == 6
     assert lines[0] == "`old` was removed"
     assert lines[-1] == "and 46 further items"
+    assert len(found.in_words(51)) == 51
+    assert found.in_words(50)[-1] == "and 1 further items"
 
 
 def test_prompts_and_resources_are_compared_as_well() -> None:

@@ -7,11 +7,15 @@ import pytest
 
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import ConfigError, ToolcribBug
-from toolcrib.gateway.server import Particulars
+from toolcrib.gateway.health import Readiness
+from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.settings import GatewaySettings, Limits
 from toolcrib.testing.asgi_host import BASE, AsgiHost
+from toolcrib.testing.fake_access import FakeAccess
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.gateway_rig import GatewayRig
+from toolcrib.testing.recorder import Recorder
+from toolcrib.testing.virtual_clock import LoopClock
 
 TOOLS = Kind.TOOLS
 EVIL = {**BASE, "origin": "http://evil.example"}
@@ -118,7 +122,7 @@ def test_a_configuration_that_cannot_be_meant_is_named(
     settings: GatewaySettings, limits: Limits, named: str
 ) -> None:
     with pytest.raises(ConfigError, match=named):
-        GatewayRig(settings, limits)
+        GatewayRig(settings, limits).gateway.asgi_app()
 
 
 async def test_a_body_is_limited_by_the_largest_arguments() -> None:
@@ -131,3 +135,18 @@ async def test_a_body_is_limited_by_the_largest_arguments() -> None:
 async def test_a_gateway_that_does_not_run_says_so() -> None:
     with pytest.raises(ToolcribBug):
         await GatewayRig().gateway.answer(host_request("tools/list"))
+
+
+async def test_nobody_is_sent_here_before_we_run() -> None:
+    readiness = Readiness(FakeAccess(), tuple, 0.0)
+    assert not readiness.is_ready()
+    readiness.begin()
+    assert readiness.is_ready()
+
+
+async def test_http_without_an_address_is_a_configuration_error() -> None:
+    gateway = Gateway(
+        lambda _principal: FakeAccess(), GatewaySettings(), Limits(), Recorder(), LoopClock()
+    )
+    with pytest.raises(ConfigError, match="HTTP address"):
+        await gateway.serve_http()

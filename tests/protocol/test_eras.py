@@ -161,6 +161,21 @@ def test_silence_and_exit_mean_what_their_transport_makes_of_them(
     assert type(judge_probe(outcome, transport=transport)) is kind
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ProbeError(-32601), "error -32601"),
+        (ProbeError(-32601, None, 404), "error -32601 in HTTP 404"),
+        (ProbeError(None, None, 405), "HTTP 405"),
+    ],
+    ids=str,
+)
+def test_the_evidence_says_what_was_seen(error: ProbeError, words: str) -> None:
+    verdict = judge_probe(error, transport="http")
+    assert isinstance(verdict, Handshake)
+    assert verdict.evidence == f"refused server/discover with {words}"
+
+
 CODES = st.none() | st.integers(-33000, 1000) | st.sampled_from(sorted(MODERN_ERRORS))
 DATA = st.none() | st.fixed_dictionaries(
     {"supported": st.lists(st.sampled_from([MODERN, "2025-11-25", "2099-01-01", ""]), max_size=3)}

@@ -81,6 +81,7 @@ def test_hints_that_are_there_are_read_in_both_eras() -> None:
     hints = parse_hints({"ttlMs": 5000, "cacheScope": "x"}, era="handshake")
     assert hints.ttl == 5.0
     assert len(hints.oddities) == 1
+    assert parse_hints({"ttlMs": -1}, era="handshake").oddities == ("ttlMs is negative",)
 
 
 def test_the_clamp_is_handed_in() -> None:

@@ -80,6 +80,32 @@ def test_a_tool_error_tells_the_model_which_server_said_what() -> None:
     assert launder(-32603, "", server="db") == ToolErrorResult("`db` had an internal error")
 
 
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (-32700, "could not read the request"),
+        (-32600, "refused the form"),
+        (-32601, "does not know this method"),
+        (-32602, "refused the parameters"),
+        (-32603, "had an internal error"),
+        (-32002, "has no such resource"),
+        (-32020, "how toolcrib addressed it"),
+        (-32021, "needs a client capability"),
+        (-32022, "stopped speaking the agreed protocol revision"),
+        (-32042, "wants a person to visit a web page"),
+        (-32000, "failed"),
+        (True, "failed"),
+        ("-32602", "failed"),
+        (None, "failed"),
+    ],
+    ids=repr,
+)
+def test_each_code_is_told_in_words(code: object, says: str) -> None:
+    found = launder(code, None, server="s")
+    assert isinstance(found, ToolErrorResult)
+    assert says in found.text
+
+
 @pytest.mark.parametrize("code", [-32020, -32022, -32042])
 def test_words_about_the_other_hop_are_not_repeated(code: int) -> None:
     found = launder(code, "Unsupported protocol version 2026-07-28", server="s")

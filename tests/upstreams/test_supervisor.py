@@ -1,5 +1,6 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,7 +15,7 @@ from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.virtual_clock import LoopClock
 from toolcrib.upstreams.listeners import StreamState
-from toolcrib.upstreams.supervisor import Supervisor
+from toolcrib.upstreams.supervisor import Supervisor, Wiring
 
 pytestmark = pytest.mark.virtual_time
 
@@ -48,11 +49,8 @@ class World:
         self.supervisor = Supervisor(
             settings,
             ClientProfile(),
-            connector=script,
-            store=self.store,
+            Wiring(script, self.store, self.clock, self.recorder),
             note_key="era:s",
-            clock=self.clock,
-            observer=self.recorder,
         )
 
 
@@ -217,3 +215,55 @@ async def test_every_change_of_state_is_noted_once() -> None:
         await anyio.sleep(1)
         states = [fact.state for fact in world.recorder.of(ConnectionChanged)]
         assert states == ["connecting", "ready"]
+
+
+async def test_a_lazy_server_that_becomes_eager_is_connected() -> None:
+    async with supervised(ScriptedUpstream(), "lazy") as world:
+        await anyio.sleep(10)
+        assert world.script.connects == 0
+        world.supervisor.retune(replace(world.supervisor.server, connect="eager"))
+        await anyio.sleep(1)
+        assert world.supervisor.state == "ready"
+
+
+async def test_an_eager_server_that_becomes_lazy_stays_up_and_is_not_connected_again() -> None:
+    async with supervised(ScriptedUpstream()) as world:
+        await anyio.sleep(1)
+        world.supervisor.retune(replace(world.supervisor.server, connect="lazy"))
+        await anyio.sleep(1)
+        assert world.supervisor.state == "ready"
+        world.script.drop()
+        await anyio.sleep(100)
+        assert world.script.connects == 1
+
+
+async def test_another_pace_of_attempts_holds_from_the_next_one_on() -> None:
+    script = ScriptedUpstream()
+    script.faults.connect = UpstreamUnreachable("refused")
+    async with supervised(script, rule=Reconnect(backoff_base=100, backoff_max=1000)) as world:
+        await anyio.sleep(1)
+        quick = Reconnect(backoff_base=1, backoff_max=1, give_up_after=1000)
+        world.supervisor.retune(replace(world.supervisor.server, reconnect=quick))
+        await anyio.sleep(200)
+        assert script.connects > 50
+
+
+@pytest.mark.parametrize(
+    "crash", [ValueError("no JSON"), ExceptionGroup("both", [KeyError("a"), OSError()])], ids=type
+)
+async def test_a_connector_that_breaks_costs_its_server_an_attempt_and_no_more(
+    crash: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(ScriptedUpstream):
+        def facts(self) -> ServerFacts:
+            if self.connects == 1:
+                raise crash
+            return super().facts()
+
+    async with supervised(Broken()) as world:
+        with pytest.raises(UpstreamUnreachable, match=f"broke us: {type(crash).__name__}"):
+            await world.supervisor.ready()
+        assert "the connection to s broke" in caplog.text
+        await anyio.sleep(5)
+        assert world.supervisor.state == "ready"
+        assert world.supervisor.trouble is None

@@ -99,11 +99,17 @@ class EraSearch:
         self.resuming = is_believed(remembered, self._attempt.clock.now().wall)
         if not (self.resuming and await self._resume_handshake()):
             self.resuming = False
-            patience = self._attempt.server.reconnect.probe_timeout
-            if remembered is not None and remembered.era == "modern":
-                patience = max(patience, self._attempt.request_seconds)
-            await self._probe(MODERN_VERSIONS[0], patience)
+            await self._probe(MODERN_VERSIONS[0], self._patience(remembered))
         return self.session
+
+    def _patience(self, remembered: EraMemory | None) -> float:
+        """Seconds to wait at the probe: less where silence is an answer, which is on stdio only."""
+        rule, seconds = self._attempt.server.reconnect, self._attempt.request_seconds
+        if self._transport != "stdio":
+            return seconds
+        if remembered is not None and remembered.era == "modern":
+            return max(seconds, rule.probe_timeout)
+        return rule.probe_timeout
 
     async def _resume_handshake(self) -> bool:
         """Try the remembered era; False where the server refused it and has to be probed."""

@@ -74,8 +74,8 @@ async def open_stdio(
     """Start the server and yield the streams of its messages.
 
     The read stream ends when the server exits, closes its output or stops taking input; by then
-    `over` says why. Leaving the context ends the process group, within five seconds and
-    in spite of a cancellation.
+    `over` says why. Leaving the context ends the process group, in some five seconds at
+    most and in spite of a cancellation.
 
     Raises:
         ConfigError: The command or directory cannot be used.

@@ -58,7 +58,13 @@ class CatalogAccess(Protocol):
         ...
 
     async def read_one(self, server: str, kind: Kind) -> Reading:
-        """One server's catalog; KeyError for an unknown id."""
+        """One server's catalog as a call needs it: also what is too old to be listed.
+
+        Waits for a newer one no longer than a call may. KeyError for an unknown id.
+
+        Raises:
+            CatalogTooOld: It is older than the server's `max_stale`.
+        """
         ...
 
     def peek(self, server: str, kind: Kind) -> Reading:

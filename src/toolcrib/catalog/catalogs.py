@@ -12,7 +12,7 @@ from toolcrib.catalog.reading import Reading
 from toolcrib.catalog.server_catalogs import ServerCatalogs
 from toolcrib.core.freshness.events import Reason
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import CatalogTooOld, ToolcribError
 from toolcrib.facts import CallForwarded
 from toolcrib.ports import Clock, Observer, Progress
 from toolcrib.settings import Limits, ServerSettings
@@ -21,7 +21,7 @@ Opener = Callable[[ServerSettings, PublishedHook], ServerCatalogs]
 
 
 class Catalogs:
-    """Implements `CatalogAccess`: servers are read side by side, so a slow one costs only itself."""
+    """Implements `CatalogAccess`; servers are read side by side: a slow one costs only itself."""
 
     def __init__(
         self, open_server: Opener, *, clock: Clock, observer: Observer, limits: Limits
@@ -103,8 +103,15 @@ class Catalogs:
         return tuple(readings[server] for server in sorted(readings))
 
     async def read_one(self, server: str, kind: Kind) -> Reading:
-        """One server's catalog; KeyError for an unknown id."""
-        return await self._servers[server].read(kind)
+        """One server's catalog as a call needs it; KeyError for an unknown id."""
+        reading = await self._servers[server].admit(kind)
+        if reading.snapshot is None and reading.age is not None:
+            raise CatalogTooOld(
+                f"calls to it are refused: {reading.trouble}",
+                server=server,
+                remedy="see why the server cannot be reached, or raise max_stale",
+            )
+        return reading
 
     def peek(self, server: str, kind: Kind) -> Reading:
         """What is held right now, without any waiting or walking."""
@@ -120,10 +127,11 @@ class Catalogs:
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Forwards one request; KeyError for an unknown server."""
+        supervisor = self._servers[server].supervisor
         began = self._clock.now().mono
         outcome = "cancelled"
         try:
-            upstream = await self._servers[server].supervisor.ready()
+            upstream = await supervisor.ready()
             result = await upstream.request(
                 method, params, timeout=timeout or self._limits.call_seconds, progress=progress
             )

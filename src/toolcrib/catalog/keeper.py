@@ -121,9 +121,14 @@ class Keeper:
     # ---- readers ----
 
     async def read(self, purpose: need.Purpose = "list", *, force: bool = False) -> Reading:
-        """The catalog within the reader's wait: fresh if it can be, last good if not."""
+        """The catalog within the reader's wait: fresh if it can be, last good if not.
+
+        With strategy `always`, each read for a call is answered by a walk of its own time.
+        """
         arrived = self._now()
-        if not force and need.peek(self._entry, arrived.mono) is not None:
+        admits = purpose == "admit"
+        force = force or (admits and self._server.strategy == "always")
+        if not admits and not force and need.peek(self._entry, arrived.mono) is not None:
             return self.peek(purpose)
         if not self._entry.link.up:
             self._want()
@@ -293,7 +298,7 @@ class Keeper:
             self._feed(happened.PageArrived(effect.ticket, outcome, now))
 
     def _abandon_walk(self) -> None:
-        """Ends a list request whose walk the heart gave up: nobody waits for its answer any more."""
+        """Ends a list request whose walk the heart gave up: nobody waits for its answer."""
         if self._entry.walk is None and self._request is not None:
             self._request.cancel()
             self._request = None

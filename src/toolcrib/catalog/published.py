@@ -1,8 +1,10 @@
-"""The one hook through which changed content reaches index, stubs and hosts: ordered, lossless,
-coalescing.
+"""The one hook through which changed content reaches index, stubs and hosts.
+
+It is ordered and lossless, and lets each listener coalesce as it likes.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable
 
 from toolcrib.catalog.access import PublishedChange
@@ -17,11 +19,13 @@ class PublishedHook:
 
     Calls are synchronous and come from the one place that assigns the snapshot, so a listener that
     only marks what it has to do loses nothing and coalesces as it likes. One that raises is logged
-    and costs nobody else.
+    and costs nobody else. A change that a listener causes is told after the one it heard of.
     """
 
     def __init__(self) -> None:
         self._listeners: dict[object, Listener] = {}
+        self._due: deque[PublishedChange] = deque()
+        self._telling = False
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Adds a listener; the answer removes it, however often it is called."""
@@ -35,8 +39,21 @@ class PublishedHook:
 
     def publish(self, change: PublishedChange) -> None:
         """Tells everybody."""
-        for listener in tuple(self._listeners.values()):
+        self._due.append(change)
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._due:
+                self._tell(self._due.popleft())
+        finally:
+            self._telling = False
+
+    def _tell(self, change: PublishedChange) -> None:
+        for token, listener in tuple(self._listeners.items()):
+            if token not in self._listeners:
+                continue
             try:
                 listener(change)
-            except Exception:  # a listener's own fault must not stop the others or the keeper
+            except Exception:  # noqa: BLE001 - a listener's own fault must not stop the others
                 _log.exception("a listener of published changes raised")

@@ -1,4 +1,4 @@
-"""The four catalogs of one server for one principal: they share a connection and hear its signals."""
+"""The four catalogs of one server for one principal: one connection, and its signals."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,6 +11,8 @@ from toolcrib.catalog.reading import Reading
 from toolcrib.catalog.view import ToolView
 from toolcrib.catalog.walk import failure_of, fetch_page
 from toolcrib.core.freshness.events import Failure, Reason
+from toolcrib.core.jsontypes import is_object
+from toolcrib.core.partition import may_share
 from toolcrib.core.snapshot import Hints, Item, Kind, Page, Scope, Snapshot
 from toolcrib.errors import ToolcribError
 from toolcrib.ports import Clock, Era, ServerFacts
@@ -58,23 +60,23 @@ class ServerCatalogs:
         supervisor.fanout.add(self)
 
     def close(self) -> None:
-        """Stops listening to the connection, ends the keepers' work and tells listeners that all is
-        gone.
-        """
+        """Stops listening to the connection, ends all work and tells listeners that all is gone."""
         self.supervisor.fanout.remove(self)
-        for kind, keeper in self._keepers.items():
+        for kind, keeper in tuple(self._keepers.items()):
             keeper.close()
             before = self._view.of(keeper.peek().snapshot)
             if before is not None:
                 self._hook.publish(PublishedChange(self.server.id, kind, before, None, 0))
 
     def retune(self, server: ServerSettings) -> None:
-        """Takes over settings that need no new connection; listeners hear what becomes visible or
-        not.
+        """Takes over settings that need no new connection.
+
+        Listeners hear what becomes visible or vanishes by it.
         """
         old, self._view = self._view, ToolView(server.tools)
         self.server = server
-        for kind, keeper in self._keepers.items():
+        self.supervisor.retune(server)
+        for kind, keeper in tuple(self._keepers.items()):
             keeper.retune(server)
             held = keeper.peek()
             self._publish(
@@ -96,7 +98,16 @@ class ServerCatalogs:
 
     def _shown(self, reading: Reading) -> Reading:
         shown = self._view.of(reading.snapshot)
-        return reading if shown is reading.snapshot else replace(reading, snapshot=shown)
+        scope = reading.scope if self._may_share(reading.scope) else Scope.PRIVATE
+        if shown is reading.snapshot and scope is reading.scope:
+            return reading
+        return replace(reading, snapshot=shown, scope=scope)
+
+    def _may_share(self, claimed: Scope) -> bool:
+        server = self.server
+        return may_share(
+            claimed, credentialed=server.launch.credentialed, trust_public=server.trust_public
+        )
 
     def keeper(self, kind: Kind) -> Keeper:
         """The keeper of that kind, made at the first use."""
@@ -106,12 +117,16 @@ class ServerCatalogs:
             if self._facts is not None:
                 found.connected()
                 if self._stream != "unknown":
-                    found.stream_changed(self._stream)
+                    found.stream_changed(self._stream_of(kind))
         return found
 
     async def read(self, kind: Kind) -> Reading:
         """The catalog of that kind, within the reader's wait."""
         return self._shown(await self.keeper(kind).read())
+
+    async def admit(self, kind: Kind) -> Reading:
+        """The catalog of that kind as one call needs it, within the call's wait."""
+        return self._shown(await self.keeper(kind).read("admit"))
 
     def peek(self, kind: Kind) -> Reading:
         """What is held right now."""
@@ -129,6 +144,7 @@ class ServerCatalogs:
             state=self.supervisor.state,
             facts=self._facts or self._last_facts,
             detail="" if trouble is None else trouble.for_operator(),
+            stderr=self.supervisor.stderr,
         )
 
     async def fetch(self, kind: Kind, cursor: str | None) -> Page | Failure:
@@ -169,7 +185,7 @@ class ServerCatalogs:
     def connected(self, facts: ServerFacts) -> None:
         """A connection is up: whatever is held answers an old question."""
         self._facts = self._last_facts = facts
-        for keeper in self._keepers.values():
+        for keeper in tuple(self._keepers.values()):
             keeper.connected()
         if self.server.connect == "eager":
             self.keeper(Kind.TOOLS).need()
@@ -179,7 +195,7 @@ class ServerCatalogs:
         del detail
         self._facts = None
         self._stream = "unknown"
-        for keeper in self._keepers.values():
+        for keeper in tuple(self._keepers.values()):
             keeper.disconnected()
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
@@ -192,5 +208,16 @@ class ServerCatalogs:
     def stream_changed(self, state: StreamState) -> None:
         """Signals flow, broke off, or are not offered."""
         self._stream = state
-        for keeper in self._keepers.values():
-            keeper.stream_changed(state)
+        for kind, keeper in tuple(self._keepers.items()):
+            keeper.stream_changed(self._stream_of(kind))
+
+    def _stream_of(self, kind: Kind) -> StreamState:
+        """The stream as this kind may rely on it: what a server does not declare is polled for.
+
+        Its signals are taken all the same, when they come.
+        """
+        if self._stream != "open" or self._facts is None:
+            return self._stream
+        declared = self._facts.capabilities.get(kind.capability)
+        promises = is_object(declared) and declared.get("listChanged") is True
+        return "open" if promises else "refused"

@@ -1,5 +1,6 @@
-"""What a server's allow and deny lists leave of its tools: applied to what is shown, never to what
-is stored.
+"""What a server's allow and deny lists leave of its tools.
+
+They apply to what is shown, never to what is stored.
 """
 
 from toolcrib.core.fingerprint import digest
@@ -12,8 +13,9 @@ _REMEMBERED = 4
 
 
 class ToolView:
-    """Shows snapshots through one filter; the same snapshot gives the same object, so that others
-    may cache by it.
+    """Shows snapshots through one filter.
+
+    The same snapshot gives the same object, so that others may cache by it.
     """
 
     def __init__(self, rules: ToolFilter) -> None:

@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from toolcrib.core.draft import Bounds
 from toolcrib.core.freshness.events import Failure, FailureKind
+from toolcrib.core.jsontypes import is_array
 from toolcrib.core.snapshot import Hints, Item, Kind, Page
 from toolcrib.errors import (
     AuthRequired,
@@ -75,7 +76,7 @@ async def fetch_page(
     )
     definitions = result.get(kind.field)
     try:
-        if isinstance(definitions, list) and len(definitions) > LARGE_PAGE:
+        if is_array(definitions) and len(definitions) > LARGE_PAGE:
             return await anyio.to_thread.run_sync(parse)
         return parse()
     except MalformedListing as error:

@@ -70,7 +70,7 @@ class WalkLog:
                 len(difference.changed),
             )
         )
-        known = set() if before is None else {q.fingerprint for q in before.quarantined}
+        known: set[str] = set() if before is None else {q.fingerprint for q in before.quarantined}
         for out in snapshot.quarantined:
             if out.fingerprint not in known:
                 self._observer.note(

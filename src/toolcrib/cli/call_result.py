@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolcrib.cli.exits import Exit
+from toolcrib.cli.json_text import json_text
 from toolcrib.cli.output import View
 from toolcrib.cli.tables import BAD, DIM
-from toolcrib.cli.terminal_text import clipped, json_text, one_line, visible
+from toolcrib.cli.terminal_text import clipped, one_line, visible
 from toolcrib.core.jsontypes import JsonObject, is_array, is_object
 
 

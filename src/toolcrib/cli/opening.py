@@ -11,13 +11,13 @@ import anyio
 
 from toolcrib.catalog.reading import Reading
 from toolcrib.cli.exits import UsageError
-from toolcrib.cli.output import Output
-from toolcrib.cli.problem_list import problems_view
+from toolcrib.cli.output import Output, warning_view
 from toolcrib.compose import Parts, open_parts
 from toolcrib.config.keys import installation_key
-from toolcrib.config.loading import Loaded, load
+from toolcrib.config.loading import EntryState, Loaded, load
 from toolcrib.core.snapshot import Kind
-from toolcrib.crib import Crib, Deaf
+from toolcrib.crib import Crib
+from toolcrib.facts import Fact, StoreDegraded
 from toolcrib.ports import Observer
 from toolcrib.settings import HttpLaunch, Secret, ServerSettings, Settings, StoreSettings
 
@@ -65,8 +65,7 @@ def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None
     else:
         loaded = load(source.files, os.environ)
         settings = loaded.settings
-        if loaded.problems:
-            output.complain(problems_view(loaded.problems))
+        output.tell(loaded.problems)
     if not source.keep:
         settings = replace(settings, store=StoreSettings(None))
     return settings, loaded
@@ -79,14 +78,32 @@ def parts_of(
     """The settings and the parts of production, problems told."""
     settings, loaded = settings_of(source, output)
     if all(server.disabled for server in settings.servers):
-        raise UsageError(
-            "no server is configured", remedy="name a configuration file with --config"
-        )
+        raise _nobody_to_ask(loaded)
     keys, problem = installation_key()
-    if problem is not None:
-        output.complain(problems_view([problem]))
+    output.tell([problem] if problem is not None else [])
     with open_parts(settings, observer=observer, keys=keys) as parts:
         yield settings, parts, loaded
+
+
+def _nobody_to_ask(loaded: Loaded | None) -> UsageError:
+    states = set(loaded.entries.values()) if loaded is not None else set[EntryState]()
+    if "unusable" in states:
+        return UsageError("no configured server can be used", remedy="put right what is told above")
+    if states:
+        return UsageError("every configured server is disabled", remedy="enable one of them")
+    return UsageError("no server is configured", remedy="name a configuration file with --config")
+
+
+class StoreAlarm:
+    """An observer for those who want only answers, and to know that nothing is kept on disk."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def note(self, fact: Fact) -> None:
+        """Tells what makes answers worse, and drops everything else."""
+        if isinstance(fact, StoreDegraded):
+            self._output.complain(warning_view(f"the store cannot be used: {fact.detail}"))
 
 
 @asynccontextmanager
@@ -94,7 +111,8 @@ async def opened(
     source: Source, output: Output, observer: Observer | None = None
 ) -> AsyncGenerator[Opened]:
     """A running crib over the source's servers."""
-    with parts_of(source, output, observer or Deaf()) as (settings, parts, loaded):
+    observer = observer or StoreAlarm(output)
+    with parts_of(source, output, observer) as (settings, parts, loaded):
         async with Crib.open(settings, parts) as crib:
             yield Opened(crib, settings, parts, loaded)
 

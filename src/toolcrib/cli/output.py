@@ -4,17 +4,20 @@ Standard output holds the answer and nothing else; complaints and progress go to
 """
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TextIO
-
-from rich.console import Console, RenderableType
-from rich.text import Text
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from toolcrib.cli.exits import Exit, exit_of
 from toolcrib.cli.terminal_text import visible
 from toolcrib.errors import ToolcribError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from toolcrib.config.problem import Problem
 
 _NOT_WRAPPED: Final = 4_096
 """Columns of what is no terminal: whoever reads it wraps lines as they like."""
@@ -24,22 +27,33 @@ _NOT_WRAPPED: Final = 4_096
 class View:
     """One answer, for both kinds of readers."""
 
-    shown: RenderableType
+    shown: "RenderableType"
     """For people."""
     document: Any
     """For programs: JSON-able."""
 
 
 class Output:
-    """Writes views in the form that was asked for."""
+    """Writes views in the form that was asked for.
+
+    What draws tables is imported when there is one to draw: a gateway starts without it.
+    """
 
     def __init__(
         self, *, as_json: bool, stdout: TextIO, stderr: TextIO, env: Mapping[str, str]
     ) -> None:
         self.as_json = as_json
         self._stdout = _unbreakable(stdout)
-        self._out = _console(self._stdout, env)
-        self._err = _console(_unbreakable(stderr), env)
+        self._stderr = stderr
+        self._env = env
+
+    @cached_property
+    def _out(self) -> "Console":
+        return _console(self._stdout, self._env)
+
+    @cached_property
+    def _err(self) -> "Console":
+        return _console(_unbreakable(self._stderr), self._env)
 
     def show(self, view: View) -> None:
         """Writes one whole answer: a document, or what people see."""
@@ -59,6 +73,13 @@ class Output:
         """Writes a remark to standard error, as people see it, whatever was asked for."""
         _print(self._err, view.shown)
 
+    def tell(self, problems: "Sequence[Problem]") -> None:
+        """Writes problems of the configuration to standard error; nothing where there are none."""
+        if problems:
+            from toolcrib.cli.problem_list import problems_view
+
+            self.complain(problems_view(problems))
+
     def fail(self, error: ToolcribError) -> Exit:
         """Says what went wrong (to programs: as the document) and how the command should end."""
         view = error_view(error)
@@ -71,7 +92,9 @@ class Output:
     @contextmanager
     def progress(self, doing: str) -> Generator[None]:
         """Shows on a terminal that something takes its time; nothing anywhere else."""
-        if self._err.is_terminal and not self.as_json:
+        if self._stderr.isatty() and not self.as_json:
+            from rich.text import Text
+
             with self._err.status(Text(visible(doing))):
                 yield
         else:
@@ -84,7 +107,7 @@ class Output:
         self._stdout.flush()
 
 
-def _print(console: Console, shown: RenderableType) -> None:
+def _print(console: "Console", shown: "RenderableType") -> None:
     """Prints it; where there are no columns to keep to, no line is broken, and none is padded."""
     if console.is_terminal:
         console.print(shown)
@@ -98,6 +121,8 @@ def _print(console: Console, shown: RenderableType) -> None:
 
 def error_view(error: ToolcribError) -> View:
     """An error with its remedy."""
+    from rich.text import Text
+
     shown = Text.assemble(("error: ", "bold red"))
     if error.server:
         shown.append(f"{visible(error.server)}: ")
@@ -113,7 +138,16 @@ def error_view(error: ToolcribError) -> View:
     return View(shown, {"error": document})
 
 
-def _console(stream: TextIO, env: Mapping[str, str]) -> Console:
+def warning_view(text: str) -> View:
+    """A remark about what still works, but worse."""
+    from rich.text import Text
+
+    return View(Text.assemble(("warning: ", "bold yellow"), visible(text)), {"warning": text})
+
+
+def _console(stream: TextIO, env: Mapping[str, str]) -> "Console":
+    from rich.console import Console
+
     terminal = stream.isatty()
     plain = not terminal or bool(env.get("NO_COLOR")) or env.get("TERM") == "dumb"
     return Console(

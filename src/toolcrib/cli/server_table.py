@@ -24,6 +24,8 @@ _STATES: Final = {
     "connecting": UNSURE,
 }
 _KINDS: Final = tuple(kind.label for kind in Kind)
+_WORDS: Final = 200
+"""Characters of a trouble: its remedy stands at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def server_row(status: ServerStatus, readings: Iterable[Reading]) -> ServerRow:
         counts={it.kind.label: len(it.snapshot) for it in held if it.snapshot is not None},
         age=max(ages, default=None),
         fresh=bool(held) and all(it.fresh for it in held),
-        trouble=status.detail,
+        trouble=status.detail.removeprefix(f"{status.id}: "),
     )
 
 
@@ -80,7 +82,7 @@ def servers_view(rows: Sequence[ServerRow]) -> View:
             Text(clipped(f"{row.protocol} {row.era}".strip(), 30)),
             *(Text(str(counts[kind]) if kind in counts else "-") for kind in kinds),
             freshness(row.age, fresh=row.fresh),
-            Text(clipped(row.trouble, 100), BAD if row.trouble else ""),
+            Text(clipped(row.trouble, _WORDS), BAD if row.trouble else ""),
         )
     shown = table if rows else Text("No servers are configured.", DIM)
     return View(shown, {"servers": [{**asdict(row), "counts": row.counts or {}} for row in rows]})

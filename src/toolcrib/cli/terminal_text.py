@@ -1,11 +1,7 @@
 """Other people's words on a terminal: nothing invisible acts, nothing is taken for markup."""
 
-import json
 import re
-from typing import Any, Final
-
-from rich.highlighter import JSONHighlighter
-from rich.text import Text
+from typing import Final
 
 _WIDE: Final = 10_000
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -31,12 +27,6 @@ def clipped(text: str, limit: int) -> str:
     """At most `limit` characters of a text, on one line."""
     line = visible(_SPACE.sub(" ", text[:_WIDE]).strip())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def json_text(value: Any) -> Text:
-    """A JSON value, indented and coloured."""
-    written = json.dumps(value, ensure_ascii=False, indent=2)
-    return JSONHighlighter()(Text(visible(written)))
 
 
 def ago(seconds: float | None) -> str:

@@ -1,5 +1,6 @@
 """`toolcrib diff`: what changed since the catalogs were last kept."""
 
+from toolcrib.cli.absent import is_absent, tell_absent
 from toolcrib.cli.diff_lines import CatalogChange, diff_view
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.exposed import kind_of
@@ -13,18 +14,25 @@ async def show_difference(
 ) -> Exit:
     """Compares the last good catalogs of the store with the servers as they are now.
 
-    Exit code 1 where anything changed. Servers that cannot be reached are left out and told.
+    Exit code 1 where anything changed, or a server could not be asked: that one is left out and
+    told.
     """
     kind = kind_of(kind_name)
     async with opened(source, output) as open_:
         wanted = chosen(open_.settings, servers)
         before = {each.id: await open_.crib.last_good(each, kind) for each in wanted}
-        readings = await read_all(open_, source, output, kind)
-        now = {each.server: each.snapshot for each in readings if not each.trouble}
+        readings = [
+            reading
+            for reading in await read_all(open_, source, output, kind)
+            if reading.server in before
+        ]
+        absent = [reading for reading in readings if is_absent(open_, source, reading)]
         changes = [
-            CatalogChange(server, kind, diff(before[server], snapshot))
-            for server, snapshot in now.items()
-            if server in before
+            CatalogChange(reading.server, kind, diff(before[reading.server], reading.snapshot))
+            for reading in readings
+            if reading not in absent
         ]
         output.show(diff_view(changes))
-        return Exit.FOUND if any(change.difference for change in changes) else Exit.FINE
+        tell_absent(open_, output, absent)
+        found = absent or any(change.difference for change in changes)
+        return Exit.FOUND if found else Exit.FINE

@@ -1,5 +1,6 @@
 """`toolcrib list`: what the servers have, under the names that hosts see."""
 
+from toolcrib.cli.absent import is_absent, tell_absent
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.exposed import exposed_name, kind_of
 from toolcrib.cli.item_table import item_rows, items_view
@@ -18,13 +19,9 @@ async def list_items(source: Source, output: Output, kind_name: str) -> Exit:
             readings, lambda server, key: exposed_name(open_.settings, server, key, kind)
         )
         output.show(items_view(kind, rows))
-        away = [reading for reading in readings if reading.snapshot is None]
-        if away:
-            catalogs = open_.crib.catalogs()
-            output.complain(
-                servers_view([server_row(catalogs.status(each.server), [each]) for each in away])
-            )
-        return Exit.FOUND if away else Exit.FINE
+        absent = [reading for reading in readings if is_absent(open_, source, reading)]
+        tell_absent(open_, output, absent)
+        return Exit.FOUND if absent else Exit.FINE
 
 
 async def list_servers(source: Source, output: Output) -> Exit:

@@ -1,5 +1,6 @@
 """`toolcrib serve`: the gateway, on standard streams or HTTP, until it is told to stop."""
 
+import gc
 import logging
 import os
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from anyio.abc import TaskGroup
 from toolcrib.cli.exits import Exit, UsageError
 from toolcrib.cli.opening import Source, settings_of
 from toolcrib.cli.output import Output
-from toolcrib.cli.problem_list import problems_view
 from toolcrib.compose import Observation, open_parts
 from toolcrib.config.http_address import parse_http_address
 from toolcrib.config.keys import installation_key
@@ -54,19 +54,22 @@ async def serve(source: Source, output: Output, serving: Serving) -> Exit:
         ConfigError: An address that is none, or cannot be listened on.
         UsageError: An exposure that is not there yet.
     """
+    # What was imported lives as long as the process: full collections need not look at it again.
+    gc.freeze()
     settings, loaded = settings_of(source, output)
     settings = _overridden(settings, serving)
     _check_exposure(settings.gateway.exposure)
     observation = Observation(settings, log_format=serving.log_format, log_level=serving.log_level)
     keys, problem = installation_key()
-    if problem is not None:
-        output.complain(problems_view([problem]))
+    output.tell([problem] if problem is not None else [])
     with open_parts(settings, observer=observation.observer, keys=keys) as parts:
         async with Crib.open(settings, parts) as crib, anyio.create_task_group() as tasks:
             if loaded is not None and serving.watch and loaded.files:
                 take = partial(_take_over, crib, observation, serving)
                 tasks.start_soon(watch, loaded, os.environ, take)
             gateway = _gateway(crib, parts.clock, observation)
+            if settings.gateway.http is None:
+                crib.catalogs()  # servers start now, not when the host asks for the first time
             await _serve(gateway, settings, tasks)
             tasks.cancel_scope.cancel()
     return Exit.FINE

@@ -1,1 +1,1 @@
-"""The pure rooms: decisions about catalogs. No I/O, no clock, no randomness, standard library only."""
+"""Decisions about catalogs, pure: no I/O, no clock, no randomness, standard library only."""

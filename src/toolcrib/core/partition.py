@@ -1,5 +1,6 @@
-"""Who is asking, and which catalogs may be shared: a partition is a tuple of named dimensions,
-never a joined string.
+"""Who is asking, and which catalogs may be shared.
+
+A partition is a tuple of named dimensions, never a joined string.
 """
 
 import hashlib
@@ -81,8 +82,9 @@ def may_share(claimed: Scope, *, credentialed: bool, trust_public: bool) -> bool
 
 
 def catalog_key(secret: bytes, launch_digest: str, kind: Kind, partition: Partition) -> str:
-    """The PID: the key of one catalog in a store, 32 hex digits, keyed so that it tells nothing
-    about its parts.
+    """The PID: the key of one catalog in a store.
+
+    It has 32 hex digits, and is keyed so that it tells nothing about its parts.
     """
     principal = partition.principal
     parts = [

@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 class Scope(Enum):
-    """`cacheScope` as we may rely on it; unknown and absent are private (MCP 2026-07-28, caching)."""
+    """`cacheScope` as we may rely on it; unknown is private (MCP 2026-07-28, caching)."""
 
     PRIVATE = "private"
     PUBLIC = "public"

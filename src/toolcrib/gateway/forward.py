@@ -54,7 +54,7 @@ class Forwarder:
         _refuse_retry(request.params)
         try:
             original = await self._routes.named(Kind.TOOLS, name)
-            self._check_arguments(original.item, request)
+            self._check_arguments(original, request)
         except ToolcribError as error:
             self._observer.note(CallRefused(error.server or "", name, error.code))
             return refusal(error, name)
@@ -82,11 +82,12 @@ class Forwarder:
         uri: str = request.params["uri"]
         target = await self._routes.resource(uri)
         params = {"uri": target.key}
+        # Looked up before the answer: the server may be taken out of the configuration meanwhile.
+        shared = self._access.peek(target.server, Kind.RESOURCES).scope
         answer = await self._answered(target, "resources/read", params, request, Kind.RESOURCES)
         contents = cast("list[Any]", answer["contents"])
         answer["contents"] = await self._links.in_contents(target.server, contents)
         hints = parse_hints(answer, era="modern", clamp=self._limits.ttl_clamp)
-        shared = self._access.peek(target.server, Kind.RESOURCES).scope
         public = shared is hints.scope is Scope.PUBLIC
         answer["cacheScope"] = (Scope.PUBLIC if public else Scope.PRIVATE).value
         answer["ttlMs"] = int(hints.ttl * 1000)
@@ -154,14 +155,16 @@ class Forwarder:
             params["_meta"] = context
         return await self._access.request(server, method, params, progress=request.progress)
 
-    def _check_arguments(self, item: Item, request: HostRequest) -> None:
+    def _check_arguments(self, original: Original, request: HostRequest) -> None:
         arguments: Mapping[str, Any] = request.params.get("arguments") or {}
         size = len(encode(arguments))
         if size > self._limits.argument_bytes:
             limit = self._limits.argument_bytes
             raise LimitExceeded(
-                f"the arguments have {size} bytes, more than argument_bytes allows ({limit})"
+                f"the arguments have {size} bytes, more than argument_bytes allows ({limit})",
+                server=original.server,
             )
+        item = original.item
         if request.headers is not None and self._mirrors(item):
             check_mirrored(item.definition["inputSchema"], arguments, request.headers)
 

@@ -3,34 +3,29 @@
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.routing import Route
 
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import SHORTEST_LIMIT
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.errors import ConfigError, ToolcribBug
 from toolcrib.gateway.desk import Desk
-from toolcrib.gateway.health import Readiness, alive, metrics_page
 from toolcrib.gateway.listing import Naming
 from toolcrib.ports import Clock, Observer
 from toolcrib.settings import GatewaySettings, Limits, Waits
 from toolcrib.wire.audience import Audience
 from toolcrib.wire.ending import until_cancelled
-from toolcrib.wire.http.entry import McpEndpoint
-from toolcrib.wire.http.guard import Guard, HttpLimits
-from toolcrib.wire.http.guarded import Guarded
-from toolcrib.wire.http.serving import serve_app
 from toolcrib.wire.jsonwire import Result
 from toolcrib.wire.kernel import Kernel
 from toolcrib.wire.service import HostRequest, Identity
 from toolcrib.wire.stdio import serve_stdio
 from toolcrib.wire.streams import Incoming, Outgoing, serve_streams
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 CAPABILITIES: Final[Mapping[str, Any]] = {
     "tools": {"listChanged": True},
@@ -42,10 +37,6 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
 of them. Subscriptions to single resources are not relayed, so they are not declared."""
 
 NAMELESS: Final = Identity("toolcrib", "0")
-
-BODY_OVER_ARGUMENTS: Final = 4
-"""How many times as large as the largest arguments a request may be: escapes make JSON longer."""
-
 
 FAREWELL: Final = 0.1
 """Seconds in which the end of subscriptions is written to a host on standard streams."""
@@ -72,7 +63,7 @@ class Gateway:
     """Answers hosts from the catalogs of their principals.
 
     Args:
-        access_for: The catalogs of a principal; asked once for each.
+        access_for: The catalogs of a principal; the same ones, however often it is asked.
         settings: How the crib shows itself.
         limits: Bounds of arguments, results, names and lines.
         observer: Takes facts.
@@ -105,7 +96,6 @@ class Gateway:
         self._desks: dict[Principal, Desk] = {}
         self._tasks: TaskGroup | None = None
         self._kernel = Kernel(self)
-        self._guard = _guard(settings, limits)
 
     # ---- serving ----
 
@@ -155,36 +145,32 @@ class Gateway:
             raise ConfigError(
                 "no HTTP address is configured", remedy="give one with --http HOST:PORT"
             )
+
+        from toolcrib.wire.http.serving import serve_app
+
         host, port = self._settings.http
         app = self.asgi_app()
         await serve_app(app, host, port, on_end=self.end_streams, task_status=task_status)
 
-    def asgi_app(self) -> Starlette:
+    def asgi_app(self) -> "Starlette":
         """The application: `/mcp`, `/healthz`, `/readyz` and, where there is one, `/metrics`.
 
         Whoever runs it calls `end_streams` before waiting for open answers; `serve_http` does.
+
+        Raises:
+            ConfigError: for an allowed host or origin that cannot be read.
         """
-        access = self._access_for(ANONYMOUS)
-        readiness = Readiness(access, self._particulars.eager, self._limits.start_seconds)
-        endpoint = McpEndpoint(self._kernel, self._guard.limits, lambda _scope: ANONYMOUS)
-        routes = [
-            Route("/mcp", endpoint),
-            Route("/healthz", alive, methods=["GET"]),
-            Route("/readyz", readiness.page, methods=["GET"]),
-        ]
-        if self._particulars.metrics is not None:
-            routes.append(
-                Route("/metrics", metrics_page(self._particulars.metrics), methods=["GET"])
-            )
+        from toolcrib.gateway.http_app import http_app
 
-        @asynccontextmanager
-        async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
-            async with self._ensured():
-                readiness.begin()
-                yield
-
-        guarded = Middleware(Guarded, guard=self._guard)
-        return Starlette(routes=routes, middleware=[guarded], lifespan=lifespan)
+        return http_app(
+            self._kernel,
+            self._access_for(ANONYMOUS),
+            self._settings,
+            self._limits,
+            eager=self._particulars.eager,
+            metrics=self._particulars.metrics,
+            running=self._ensured,
+        )
 
     def end_streams(self) -> None:
         """End every stream of announcements gracefully: hosts are told that it ends."""
@@ -232,11 +218,3 @@ class Gateway:
             if self._tasks is None:
                 await stack.enter_async_context(self.running())
             yield
-
-
-def _guard(settings: GatewaySettings, limits: Limits) -> Guard:
-    bounds = HttpLimits(body_bytes=limits.argument_bytes * BODY_OVER_ARGUMENTS)
-    try:
-        return Guard.of(settings.allowed_hosts, settings.allowed_origins, bounds)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error

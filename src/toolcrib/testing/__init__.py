@@ -1,1 +1,1 @@
-"""Public test tools: scripted servers, contract suites, virtual time. What we test with, users test with."""
+"""What toolcrib is tested with, for its users too: scripted servers, virtual time, contracts."""

@@ -64,7 +64,7 @@ class FakeAccess:
         self.answer: Answer = echo
         """Answers every forwarded request; replace it to script an answer or to raise."""
         self.on_read: Callable[[Kind], Awaitable[None]] | None = None
-        """Runs inside every read, before anything is looked at."""
+        """Runs inside every read, of one server or of all, before anything is looked at."""
         self.capabilities: dict[str, Mapping[str, Any]] = {}
         """What a server declares, by id; `EVERYTHING` for those that are not in it."""
         self.states: dict[str, str] = {}
@@ -150,6 +150,8 @@ class FakeAccess:
     async def read_one(self, server: str, kind: Kind) -> Reading:
         """One server's catalog."""
         self.walks[server] += 1
+        if self.on_read is not None:
+            await self.on_read(kind)
         await anyio.lowlevel.checkpoint()
         return self.peek(server, kind)
 

@@ -21,12 +21,12 @@ def host_request(
     """A request as an entry would hand it to a kernel; a modern one gets its envelope."""
     whole = dict(params or {})
     if version == "2026-07-28":
-        envelope = {
+        envelope: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": version,
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         whole["_meta"] = {**envelope, **whole.get("_meta", {})}
-    fields = {"id": 1, "principal": LOCAL, "notify": discard, **rest}
+    fields: dict[str, Any] = {"id": 1, "principal": LOCAL, "notify": discard, **rest}
     return HostRequest(method=method, params=whole, version=version, **fields)
 
 

@@ -1,6 +1,6 @@
 """A gateway over catalogs that a test sets, and hosts of both eras in front of it."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -10,10 +10,11 @@ import anyio.abc
 from mcp.client.client import Client
 from mcp.shared.memory import create_client_server_memory_streams
 
+from toolcrib.errors import ToolcribError
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.settings import GatewaySettings, Limits
-from toolcrib.testing.asgi_host import AsgiHost
-from toolcrib.testing.fake_access import FakeAccess
+from toolcrib.testing.asgi_host import AsgiHost, Exchange
+from toolcrib.testing.fake_access import FakeAccess, Request
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.virtual_clock import LoopClock
 
@@ -82,3 +83,41 @@ class GatewayRig:
         app = self.gateway.asgi_app()
         async with app.router.lifespan_context(app):
             yield AsgiHost(app)
+
+    async def ask(self, method: str, params: Mapping[str, Any], **headers: str) -> Exchange:
+        """One modern request over HTTP, to a gateway that lives for it alone."""
+        async with self.asgi() as host:
+            return await host.ask(**host.modern(method, params, **headers))
+
+    async def result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of one modern request."""
+        return (await self.ask(method, params)).message["result"]
+
+    async def error(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The error of one modern request."""
+        return (await self.ask(method, params)).message["error"]
+
+    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The result of one tool call."""
+        return await self.result("tools/call", {"name": name, "arguments": arguments})
+
+    async def refusal(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The error inside the result of a tool call that has to be refused."""
+        return refused(await self.call(name, **arguments))
+
+    def answer(self, answer: dict[str, Any] | ToolcribError) -> None:
+        """Let every forwarded request end like this."""
+
+        async def script(_request: Request) -> dict[str, Any]:
+            if isinstance(answer, ToolcribError):
+                raise answer
+            return answer
+
+        self.access.answer = script
+
+
+def refused(result: dict[str, Any]) -> dict[str, Any]:
+    """The error inside the result of a tool call that has to be a refusal."""
+    if result.get("isError") is not True:
+        raise AssertionError(f"not refused: {result}")
+    return result["structuredContent"]["error"]

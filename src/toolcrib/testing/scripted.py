@@ -1,5 +1,6 @@
-"""A server in this process whose answers and faults are switched while it runs: a Connector without
-a wire.
+"""A server in this process whose answers and faults are switched while it runs.
+
+It is a Connector without a wire.
 """
 
 from collections import Counter
@@ -56,8 +57,7 @@ class Faults:
 
 
 class ScriptedUpstream:
-    """One scripted server: hand it in as the Connector of a crib, then change it as the test goes
-    on.
+    """One scripted server: hand it in as the Connector of a crib, and change it meanwhile.
 
     Counts what it is asked: `walks` are list requests without a cursor, `requests` all list
     requests.
@@ -192,6 +192,7 @@ class _Connection:
         self._over = anyio.Event()
         self._flying: dict[anyio.CancelScope, None] = {}
         self.facts = script.facts()
+        self.stderr = ""
 
     @property
     def closed(self) -> bool:

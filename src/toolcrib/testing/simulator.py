@@ -7,7 +7,7 @@ latency. In a `manual` world nothing moves until the test says which step comes 
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,6 @@ from toolcrib.core.freshness.events import (
     Connected,
     Event,
     Failure,
-    FailureKind,
     Granted,
     Hinted,
     Invalidated,
@@ -53,56 +52,10 @@ from toolcrib.core.freshness.record import Answer, Caller, Decision, Record, Sto
 from toolcrib.core.freshness.replica import Entry, caller_of, step
 from toolcrib.core.freshness.tempo import Tempo
 from toolcrib.core.instant import Instant
-from toolcrib.core.snapshot import Hints, Item, Kind, Page, Quarantined
+from toolcrib.core.snapshot import Hints, Kind
+from toolcrib.testing.simulated_server import Listing, Server, item
 
-Listing = Sequence[Sequence[str]]
-"""The pages of a server, each some definitions written `name` or `name:variant`."""
-
-
-def item(text: str) -> Item:
-    """A definition from `name` or `name:variant`; equal texts are equal definitions."""
-    name, _, variant = text.partition(":")
-    return Item(name, {"name": name, "variant": variant}, fingerprint=text, contract=text)
-
-
-@dataclass(slots=True)
-class Server:
-    """What the server would list, and how it behaves."""
-
-    listing: Listing = ((),)
-    hints: Hints = field(default=Hints())
-    latency: float = 0.01
-    """Seconds from a list request to its answer; the page is read at the end of them."""
-    failure: Failure | None = None
-    """Answer each request with this failure instead."""
-    answers: Callable[[str | None], Page | Failure | None] | None = None
-    """A script in place of the listing; it returns None to fall back on it."""
-    after_page: Callable[[str | None], None] | None = None
-    """Called when a page was read, before it arrives."""
-    malformed: tuple[Quarantined, ...] = ()
-    """Definitions on the last page that cannot be used."""
-
-    def read(self, cursor: str | None, now: Instant) -> Page | Failure:
-        """What one list request is answered at `now`."""
-        if self.failure is not None:
-            return self.failure
-        scripted = None if self.answers is None else self.answers(cursor)
-        return self.page(cursor, now) if scripted is None else scripted
-
-    def page(self, cursor: str | None, now: Instant) -> Page | Failure:
-        """One page of the listing; cursors are page numbers."""
-        number = 0 if cursor is None else int(cursor)
-        if number >= len(self.listing):
-            return Failure(FailureKind.REFUSED_CURSOR, f"no page {number}")
-        last = number + 1 == len(self.listing)
-        return Page(
-            items=tuple(item(text) for text in self.listing[number]),
-            quarantined=self.malformed if last else (),
-            next_cursor=None if last else str(number + 1),
-            hints=self.hints,
-            received=now,
-            size=100,
-        )
+__all__ = ["Listing", "Reader", "Replica", "Server", "Store", "World", "item"]
 
 
 @dataclass(slots=True)
@@ -261,6 +214,13 @@ class Replica:
         else:
             self.tell(Granted(answer.ticket, answer.view, now, lots))
 
+    def quiet(self) -> None:
+        """Run and answer every store operation until none is sent, or the store is out of reach."""
+        while self.pending is not None:
+            if self.answer is None and not self.run():
+                return
+            self.receive()
+
     def page(self, fetch: FetchPage | None = None) -> None:
         """Let the server answer one list request, by default the newest."""
         fetch = self.fetches[-1] if fetch is None else fetch
@@ -355,6 +315,29 @@ class World:
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self.replicas = [self._replica(number) for number in range(replicas)]
+
+    @classmethod
+    def at_rest(
+        cls,
+        listing: Listing = (("a", "b"), ("c",)),
+        *,
+        hints: Hints | None = None,
+        tempo: Tempo | None = None,
+        shared: bool = False,
+        listening: bool = True,
+    ) -> "World":
+        """A world in which one replica holds the listing for half a minute; nothing is counted yet.
+
+        Without `hints` the listing is fresh for an hour.
+        """
+        world = cls(tempo=tempo, shared=shared)
+        world.server.listing, world.server.hints = listing, hints or Hints(ttl=3600.0)
+        world.start(listening=listening)
+        world.run(30)
+        world.a.walks.clear()
+        world.a.log.clear()
+        world.a.requests = 0
+        return world
 
     def _replica(self, number: int) -> Replica:
         return Replica(self, f"replica {number}", replace(self._blank))

@@ -1,5 +1,6 @@
-"""A clock for tests: the event loop's own time (virtual under trio's autojump), and lots that
-repeat.
+"""A clock for tests: the event loop's own time, and lots that repeat.
+
+Under trio's autojump that time is virtual.
 """
 
 import random

@@ -21,8 +21,9 @@ class Attempts:
     """Attempts in a row that failed or ended before uptime was sustained."""
 
     def after(self, uptime: float, rule: Reconnect) -> "Attempts":
-        """The next state once a connection ended after `uptime` seconds; 0 for one that never came
-        up.
+        """The next state once a connection ended after `uptime` seconds.
+
+        The uptime is 0 for one that never came up.
         """
         if uptime >= rule.sustained:
             return Attempts(1)

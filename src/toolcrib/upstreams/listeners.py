@@ -9,8 +9,9 @@ StreamState = Literal["unknown", "open", "lost", "refused"]
 
 
 class ConnectionListener(Protocol):
-    """Hears about one connection, in order: connected, then its streams and notifications, then
-    disconnected.
+    """Hears about one connection, in order.
+
+    First connected, then its streams and notifications, then disconnected.
     """
 
     def connected(self, facts: ServerFacts) -> None:

@@ -1,7 +1,9 @@
-"""Which connection serves whom: one per server, principal where the server keeps state, and
-capability class.
+"""Which connection serves whom.
+
+One per server and capability class, and per principal where the server keeps state.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -11,7 +13,13 @@ from anyio.abc import TaskGroup
 from toolcrib.core.partition import Principal
 from toolcrib.ports import ClientProfile, Clock, Connector, Keys, Observer, SnapshotStore
 from toolcrib.settings import ServerSettings
-from toolcrib.upstreams.supervisor import Answerer, Supervisor, refuse_requests
+from toolcrib.upstreams.supervisor import Answerer, Supervisor, Wiring, refuse_requests
+
+HEAD_START = 0.1
+"""Seconds that the first host has, before connections start, to be answered from the store."""
+
+SPACING = 0.01
+"""Seconds between the starts of two connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +47,12 @@ class Pool:
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._connector = connector
-        self._store = store
+        self._wiring = Wiring(connector, store, clock, observer)
         self._keys = keys
         self._clock = clock
-        self._observer = observer
         self._tasks = tasks
+        self._opened: Counter[str] = Counter()
+        self._next_start = clock.now().mono + HEAD_START - SPACING
         self._seats: dict[Seat, tuple[Supervisor, anyio.CancelScope, anyio.Event]] = {}
 
     def seat(self, server: ServerSettings, principal: Principal, profile: ClientProfile) -> Seat:
@@ -71,25 +79,41 @@ class Pool:
         supervisor = Supervisor(
             server,
             profile,
-            connector=self._connector,
-            store=self._store,
+            self._wiring,
             note_key=f"era:{seat.launch}",
-            clock=self._clock,
-            observer=self._observer,
             answer=answer,
+            connection=self._opened[server.id],
+            start_after=self._turn(),
         )
+        self._opened[server.id] += 1
         scope, done = anyio.CancelScope(), anyio.Event()
         self._seats[seat] = (supervisor, scope, done)
         self._tasks.start_soon(_supervise, supervisor.run, scope, done)
         return supervisor
 
-    async def close(self, supervisor: Supervisor) -> None:
-        """Ends a connection and waits until its process or session is gone."""
+    def _turn(self) -> float:
+        """Seconds until the next new connection may start.
+
+        Starting a process holds the event loop for some milliseconds; thirty at once would keep the
+        first host waiting, although it could be answered from the store.
+        """
+        now = self._clock.now().mono
+        self._next_start = max(now, self._next_start + SPACING)
+        return self._next_start - now
+
+    async def close(self, *supervisors: Supervisor) -> None:
+        """Ends connections side by side, and waits until their processes or sessions are gone.
+
+        From the first moment on nobody is given one of them any more.
+        """
+        ending: list[anyio.Event] = []
         for seat, (candidate, scope, done) in list(self._seats.items()):
-            if candidate is supervisor:
+            if candidate in supervisors:
                 del self._seats[seat]
                 scope.cancel()
-                await done.wait()
+                ending.append(done)
+        for done in ending:
+            await done.wait()
 
     def __len__(self) -> int:
         return len(self._seats)

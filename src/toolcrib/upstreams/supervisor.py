@@ -1,9 +1,12 @@
-"""One supervised connection: opened when wanted, watched while up, opened again with backoff when
-lost.
+"""One supervised connection: opened when wanted, watched while up.
+
+A lost one is opened again, with backoff.
 """
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import anyio
@@ -35,12 +38,29 @@ State = Literal["idle", "connecting", "ready", "backoff", "slow_probe", "closed"
 Answerer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Answers what a handshake-era server asks of its client: (method, params) -> result."""
 
+_log = logging.getLogger(__name__)
+
 METHOD_NOT_FOUND = -32601
+
+ERA_REFRESHED = 6 * 3600.0
+"""Seconds after which the note of a server's era is written anew, though nothing in it changed."""
 
 
 async def refuse_requests(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """The answerer of a client that declared nothing a server could ask for."""
+    del params
     raise UpstreamRefused(f"{method} is not supported by this client", rpc_code=METHOD_NOT_FOUND)
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What every supervised connection of a crib works with."""
+
+    connector: Connector
+    store: SnapshotStore
+    """Keeps the eras of servers between starts."""
+    clock: Clock
+    observer: Observer
 
 
 class Supervisor:
@@ -48,34 +68,45 @@ class Supervisor:
 
     Lazy servers are connected when somebody asks for `ready`, eager ones from the start and again
     after each loss. Whoever waits never cancels the attempt: it runs in the supervisor's own task.
+
+    Args:
+        server: The settings of the server.
+        profile: What is declared to it.
+        wiring: The ports it works with.
+        note_key: Under which key of the store its era is remembered.
+        answer: Answers what a handshake-era server asks of its client.
+        connection: Which of the connections to that server it is, counted from 0.
+        start_after: Seconds before the first attempt.
     """
 
     def __init__(
         self,
         server: ServerSettings,
         profile: ClientProfile,
+        wiring: Wiring,
         *,
-        connector: Connector,
-        store: SnapshotStore,
         note_key: str,
-        clock: Clock,
-        observer: Observer,
         answer: Answerer = refuse_requests,
+        connection: int = 0,
+        start_after: float = 0.0,
     ) -> None:
         self.server = server
         self._profile = profile
-        self._connector = connector
-        self._store = store
+        self._connector = wiring.connector
+        self._store = wiring.store
+        self._clock = wiring.clock
+        self._observer = wiring.observer
         self._note_key = note_key
-        self._clock = clock
-        self._observer = observer
         self._answer = answer
+        self._connection = connection
+        self._start_after = start_after
         self.fanout = Fanout()
         self._state: State = "idle"
         self._upstream: Upstream | None = None
         self._trouble: ToolcribError | None = None
         self._attempts = Attempts()
         self._ended = 0
+        self._stderr = ""
         self._wanted = anyio.Event()
         self._changed = anyio.Event()
         if server.connect == "eager":
@@ -96,6 +127,17 @@ class Supervisor:
     def trouble(self) -> ToolcribError | None:
         """Why there is no connection: the last failure, or None."""
         return self._trouble
+
+    @property
+    def stderr(self) -> str:
+        """The tail of what the server's process wrote to standard error, also after it ended."""
+        return self._stderr if self._upstream is None else self._upstream.stderr
+
+    def retune(self, server: ServerSettings) -> None:
+        """Takes over settings that need no new connection, such as the pace of attempts."""
+        self.server = server
+        if server.connect == "eager":
+            self.want()
 
     def want(self) -> None:
         """Asks for a connection without waiting for it."""
@@ -122,6 +164,7 @@ class Supervisor:
     async def run(self) -> None:
         """Supervises until cancelled; the process group or session is ended on the way out."""
         try:
+            await anyio.sleep(self._start_after)
             while True:
                 await self._wanted.wait()
                 delay = await self._attempt()
@@ -151,12 +194,17 @@ class Supervisor:
                 self.fanout.connected(upstream.facts)
                 await self._remember(upstream, remembered)
                 reason = await upstream.wait_closed()
+                self._stderr = upstream.stderr
             trouble: ToolcribError = UpstreamUnreachable(reason, server=self.server.id)
         except (AuthRequired, RateLimited) as error:
             trouble = error
             retry_after = error.details.get("retry_after")
         except ToolcribError as error:
             trouble = error
+        except Exception as error:  # noqa: BLE001 - what a server does costs its own tools only
+            _log.exception("the connection to %s broke", self.server.id)
+            detail = f"the connection broke us: {type(error).__name__}"
+            trouble = UpstreamUnreachable(detail, server=self.server.id)
         now = self._clock.now().mono
         uptime = 0.0 if up_since is None else now - up_since
         self._attempts = self._attempts.after(uptime, self.server.reconnect)
@@ -177,7 +225,9 @@ class Supervisor:
         self._state = state
         if changed:
             self._observer.note(
-                ConnectionChanged(self.server.id, state, era, detail, self._attempts.failed)
+                ConnectionChanged(
+                    self.server.id, state, era, detail, self._attempts.failed, self._connection
+                )
             )
         self._changed.set()
         self._changed = anyio.Event()
@@ -196,12 +246,14 @@ class Supervisor:
 
     async def _remember(self, upstream: Upstream, remembered: EraMemory | None) -> None:
         era, version = upstream.facts.era, upstream.facts.protocol_version
-        if remembered is not None and (remembered.era, remembered.protocol_version) == (
-            era,
-            version,
+        now = self._clock.now().wall
+        if (
+            remembered is not None
+            and (remembered.era, remembered.protocol_version) == (era, version)
+            and now - remembered.decided_at < ERA_REFRESHED
         ):
             return
-        memory = {"era": era, "protocol_version": version, "decided_at": self._clock.now().wall}
+        memory = {"era": era, "protocol_version": version, "decided_at": now}
         try:
             await self._store.write_note(self._note_key, json.dumps(memory).encode())
         except StoreUnreachable:

@@ -6,7 +6,7 @@ import pytest
 
 from toolcrib.core.freshness.breaker import Breaker
 from toolcrib.core.freshness.effects import Invalidate, Look
-from toolcrib.core.freshness.entry import Entry, Held, Link, Op
+from toolcrib.core.freshness.entry import Entry, Held, Link, Op, but
 from toolcrib.core.freshness.events import Failure, FailureKind, Needed
 from toolcrib.core.freshness.need import (
     Purpose,
@@ -312,6 +312,15 @@ def test_the_store_is_told_what_is_held_only_of_its_own_incarnation() -> None:
     assert caller_of(entry()).gen == 0
     moved = replace(entry(held=held()), inc="other")
     assert (caller_of(moved).inc, caller_of(moved).hi, caller_of(moved).gen) == ("other", 7, 0)
+
+
+def test_a_changed_copy_is_what_replace_makes_and_leaves_the_original_alone() -> None:
+    one = entry(held=held())
+    copy = but(one, heard=True, hi=9, held=None)
+    assert copy == replace(one, heard=True, hi=9, held=None)
+    assert one == entry(held=held())
+    with pytest.raises(KeyError):
+        but(one, unknown=1)
 
 
 def test_an_entry_is_a_value_that_can_be_hashed_and_compared() -> None:

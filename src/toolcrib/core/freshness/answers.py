@@ -37,9 +37,7 @@ def granted(entry: Entry, event: Granted) -> Outcome:
     if op is None or not isinstance(op.effect, Begin):
         return entry, ()
     entry, effects = _absorbed(entry, op, event.view, event.now, event.lots)
-    if entry.revoked:
-        return entry, effects
-    if not may_walk(entry):
+    if entry.revoked or not may_walk(entry):
         return but(entry, release=event.ticket), effects
     entry = but(
         entry,
@@ -137,12 +135,8 @@ def _absorbed(
     """Take in the view, and see which wishes it fulfils."""
     entry = but(before, op=None, store=CLOSED)
     entry, effects = absorb(entry, op, view, now.mono, lots=lots, taken=taken)
-    held = entry.held
-    if held is None:
+    if entry.held is None:
         return entry, effects
-    if not before.inc:
-        until = max(entry.loss.until, now.mono + entry.tempo.settle_window)
-        entry = but(entry, loss=replace(entry.loss, until=until))
     if is_clean(entry):
         entry = _fulfilled(before, entry, now.mono, mine=taken)
     elif (entry.inc, entry.epoch) != (before.inc, before.epoch) and not _is_own_signal(op):

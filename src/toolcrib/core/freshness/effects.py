@@ -58,7 +58,7 @@ class Publish:
     ticket: Ticket
     candidate: Published
     provisional: bool = False
-    """Whether it is known to be dirty: a signal was recorded after its walk began. The store decides."""
+    """Whether it is known to be dirty: a signal was recorded after its walk began."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,10 @@ def invalidated(entry: Entry, event: Invalidated) -> Outcome:
     match event.reason:
         case Reason.SIGNAL:
             return _signalled(entry, now)
-        case Reason.CALL_CONTRADICTED | Reason.REQUESTED:
+        case Reason.CALL_CONTRADICTED:
             return stale(but(entry, asked=now), now, burst=False), ()
+        case Reason.REQUESTED:
+            return stale(but(entry, asked=now, forced_at=now), now, burst=False), ()
         case Reason.STREAM_LOST:
             return stream_lost(entry, now), ()
         case Reason.RECONNECTED | Reason.STARTED | Reason.CONFIG_CHANGED | Reason.VERSION_HINT:

@@ -14,8 +14,8 @@ The machines. All live in one `Entry`, and each step moves any number of them:
 - the *walk*: none -> granted -> pages -> whole -> offered. It ends at any time as failed, lost,
   dropped or withdrawn; exactly one list request of it is unanswered, and a page with another
   ticket is dropped;
-- the *link* to the server: not tried -> up <-> down; within it the stream of signals: unknown,
-  listening, deaf;
+- the *link* to the server: not tried -> up <-> down; while it is up, listening to signals or
+  not;
 - the *wishes* (`wanted`, `forced_at`, `recheck_at`) and what holds them back (`debounced`,
   `not_before`, `lease_until`, the breaker, the pace of a settled server): a walk begins when a
   wish is due and nothing holds it back;

@@ -76,7 +76,7 @@ class Loss:
     """A listing that shrank, waiting to be confirmed."""
 
     until: float = 0.0
-    """End of the time after a connect or warm start in which losses are confirmed."""
+    """End of the time after a connect, of a warm start too, in which losses are confirmed."""
     digest: str = ""
     """The listing that waits; empty when none does."""
     since: float = 0.0
