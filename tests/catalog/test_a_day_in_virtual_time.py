@@ -1,4 +1,4 @@
-"""24 hours of a server that changes 1,000 times, with failures, reconnects and storms, in virtual time."""
+"""24 virtual hours of a server that changes 1,000 times, with failures, reconnects and storms."""
 
 import random
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class Witness:
 
 class Day:
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 - a test that repeats
         self.script = ScriptedUpstream(page_size=4, latency=0.03, ttl_ms=5_000)
         self.witness = Witness()
         self.version = 0
@@ -110,8 +110,8 @@ class Day:
         self.script.reopen_stream()
 
     async def settle(self, catalogs: Catalogs) -> None:
-        """Nothing more happens: soon what is listed is what the server has, after two walks at most."""
-        while self.script.live == 0:
+        """Nothing more happens: soon the list is the server's, after two walks and a re-check."""
+        while self.script.live == 0:  # noqa: ASYNC110 - virtual time passes at once
             await anyio.sleep(5)
         self.script.signal()
         before = self.script.walks[Kind.TOOLS]
@@ -157,7 +157,7 @@ async def test_a_day_of_changes_keeps_promises_one_to_four(
     assert day.version == CHANGES
     assert max(day.walks_after) <= 3, day.walks_after  # two, and the declared re-check
     with capsys.disabled():
-        print(
+        print(  # noqa: T201 - the figures are what was asked for
             f"\n  24 h, seed {seed}: {day.version} changes, {day.witness.published} published, "
             f"{day.witness.readings} readings ({day.witness.stale} stale), "
             f"{day.script.walks[Kind.TOOLS]} walks, {day.script.requests[Kind.TOOLS]} requests, "

@@ -3,6 +3,7 @@ import pytest
 
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.snapshot import Kind
+from toolcrib.errors import AuthRequired
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import scripted_crib, server_settings
 
@@ -115,3 +116,23 @@ async def test_denied_tools_are_not_listed() -> None:
     async with scripted_crib({"s": script}, settings=settings) as (crib, _):
         (reading,) = await crib.catalogs().read(Kind.TOOLS)
         assert names(reading) == ["read_a"]
+
+
+async def test_a_server_that_lets_us_in_again_is_listed_again_after_a_minute() -> None:
+    script = ScriptedUpstream([tool("a")])
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        script.faults.lists = AuthRequired("the server answered 403")
+        script.signal()
+        await anyio.sleep(1)
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert reading.snapshot is None
+        script.faults.lists = None
+        before = script.walks[Kind.TOOLS]
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert reading.snapshot is None
+        assert script.walks[Kind.TOOLS] == before
+        await anyio.sleep(61)
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert names(reading) == ["a"]

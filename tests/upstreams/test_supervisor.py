@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from toolcrib.adapters.memory_store import MemoryStore
-from toolcrib.errors import UpstreamUnreachable
+from toolcrib.errors import AuthRequired, RateLimited, ToolcribError, UpstreamUnreachable
 from toolcrib.facts import ConnectionChanged
 from toolcrib.ports import ClientProfile, ServerFacts
 from toolcrib.settings import Connect, Reconnect, ServerSettings, StdioLaunch
@@ -249,7 +249,9 @@ async def test_another_pace_of_attempts_holds_from_the_next_one_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "crash", [ValueError("no JSON"), ExceptionGroup("both", [KeyError("a"), OSError()])], ids=type
+    "crash",
+    [ValueError("no JSON"), ExceptionGroup("both", [KeyError("a"), OSError()])],
+    ids=lambda each: type(each).__name__,
 )
 async def test_a_connector_that_breaks_costs_its_server_an_attempt_and_no_more(
     crash: Exception, caplog: pytest.LogCaptureFixture
@@ -267,3 +269,24 @@ async def test_a_connector_that_breaks_costs_its_server_an_attempt_and_no_more(
         await anyio.sleep(5)
         assert world.supervisor.state == "ready"
         assert world.supervisor.trouble is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RateLimited("slow down", details={"retry_after": 120.0}),
+        AuthRequired("no", details={"retry_after": 120.0}),
+        UpstreamUnreachable("HTTP 503", details={"retry_after": 120.0}),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+async def test_the_wait_a_server_asks_for_is_kept_whatever_kept_it_from_answering(
+    error: ToolcribError,
+) -> None:
+    script = ScriptedUpstream()
+    script.faults.connect = error
+    async with supervised(script):
+        await anyio.sleep(119)
+        assert script.connects == 1
+        await anyio.sleep(2)
+        assert script.connects == 2

@@ -37,6 +37,9 @@ from toolcrib.upstreams.listeners import StreamState
 
 _log = logging.getLogger(__name__)
 
+ASK_AGAIN = 60.0
+"""Seconds between two attempts to list what the server refused to show."""
+
 Tell = Callable[[Kind, Snapshot | None, Snapshot | None, int], None]
 """(kind, before, after, generation): called once for each change of content."""
 
@@ -91,6 +94,7 @@ class Keeper:
             shared=shared,
             remote=around.store.remote,
         )
+        self._asked_again = float("-inf")
         self._events: deque[Event] = deque()
         self._feeding = False
         self._changed = anyio.Event()
@@ -120,18 +124,23 @@ class Keeper:
 
     # ---- readers ----
 
-    async def read(self, purpose: need.Purpose = "list", *, force: bool = False) -> Reading:
+    async def read(self, purpose: need.Purpose = "list") -> Reading:
         """The catalog within the reader's wait: fresh if it can be, last good if not.
 
         With strategy `always`, each read for a call is answered by a walk of its own time.
         """
         arrived = self._now()
-        admits = purpose == "admit"
-        force = force or (admits and self._server.strategy == "always")
-        if not admits and not force and need.peek(self._entry, arrived.mono) is not None:
+        force = purpose == "admit" and self._server.strategy == "always"
+        if purpose == "list" and need.peek(self._entry, arrived.mono) is not None:
+            return self.peek(purpose)
+        if purpose == "admit" and need.is_satisfied(
+            self._entry, arrived.mono, arrived.mono, purpose
+        ):
             return self.peek(purpose)
         if not self._entry.link.up:
             self._want()
+        if self._entry.withdrawn:
+            self._ask_again(arrived)
         self._feed(happened.Needed(arrived, self._lots(), force=force))
         while True:
             now = self._now().mono
@@ -145,6 +154,16 @@ class Keeper:
         if not reading.fresh and reading.age is not None:
             self._note(facts.ServedStale(self._server.id, self._kind.label, reading.age))
         return reading
+
+    def _ask_again(self, now: Instant) -> None:
+        """Lets a withdrawn catalog be walked once more, a minute after the last time.
+
+        The credentials are those of the configuration, so nobody tells when the server lets them in
+        again; only the server can.
+        """
+        if now.mono >= self._asked_again + ASK_AGAIN:
+            self._asked_again = now.mono
+            self._feed(happened.Regranted(now))
 
     def peek(self, purpose: need.Purpose = "list") -> Reading:
         """What can be answered right now."""
@@ -195,7 +214,8 @@ class Keeper:
         self._feed(happened.Hinted(self._now()))
 
     def revoked(self) -> None:
-        """The right to see this catalog is gone."""
+        """The right to see this catalog is gone: we were told, so the server is not asked again."""
+        self._asked_again = float("inf")
         self._feed(happened.Revoked(self._now()))
 
     def connected(self) -> None:
@@ -263,6 +283,7 @@ class Keeper:
                 if before is None or before.digest != snapshot.digest:
                     self._tell(kind, before, snapshot, generation)
             case do.Withdrawn(before):
+                self._asked_again = max(self._asked_again, self._now().mono)
                 self._note(facts.Withdrawn(server, kind.label))
                 self._tell(kind, before, None, self._entry.hi)
             case do.KeepLastGood(failure, retry_at):
@@ -295,7 +316,7 @@ class Keeper:
             self._feed(happened.WalkFailed(effect.ticket, outcome, now, self._lots()))
         else:
             self._log.arrived(outcome)
-            self._feed(happened.PageArrived(effect.ticket, outcome, now))
+            self._feed(happened.PageArrived(effect.ticket, outcome, now, self._lots()))
 
     def _abandon_walk(self) -> None:
         """Ends a list request whose walk the heart gave up: nobody waits for its answer."""

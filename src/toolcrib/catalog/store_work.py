@@ -28,10 +28,10 @@ async def operate(
     except StoreUnreachable:
         return StoreFailed(name, clock.now(), clock.lots())
     if not isinstance(effect, Begin):
-        return Viewed(name, answer, clock.now())
+        return Viewed(name, answer, clock.now(), clock.lots())
     if answer.ticket is not None:
-        return Granted(answer.ticket, answer.view, clock.now())
-    return Refused(answer, clock.now())
+        return Granted(answer.ticket, answer.view, clock.now(), clock.lots())
+    return Refused(answer, clock.now(), clock.lots())
 
 
 async def _ask(store: SnapshotStore, pid: str, caller: Caller, effect: StoreEffect) -> Answer:

@@ -90,9 +90,8 @@ def _refusal(refusal: UpstreamRefused, cursor: str | None, clock: Clock) -> Page
         return Failure(
             FailureKind.REFUSED_CURSOR, f"the server refused its own cursor: {refusal.message}"
         )
-    return Failure(
-        FailureKind.TRANSPORT, f"the server answered {refusal.rpc_code}: {refusal.message}"
-    )
+    detail = f"the server answered {refusal.rpc_code}: {refusal.message}"
+    return Failure(FailureKind.TRANSPORT, detail, refusal.retry_after)
 
 
 def failure_of(error: ToolcribError) -> Failure:

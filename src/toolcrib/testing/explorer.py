@@ -93,7 +93,7 @@ def explore(space: Space, *, most: int | None = None) -> Explored:
     return found
 
 
-def _next_layer(space: Space | CalmSpace, found: Explored, layer: list[int]) -> list[int]:
+def _next_layer(space: Space, found: Explored, layer: list[int]) -> list[int]:
     origins, after, broken = found.origins, space.after, space.broken
     new: list[int] = []
     for state in layer:
@@ -131,8 +131,12 @@ class Settled:
     seconds: float = 0.0
     broken: str = ""
     path: list[int] = field(default_factory=list[int])
-    """The shortest way from the beginning of the calm to what is broken; a loop at its end where
-    it goes on for ever."""
+    """The shortest way from the beginning of the calm to a state that is broken; where it goes on
+    for ever, with the loop at its end."""
+
+
+UNDER_WAY = -1
+"""In place of a count: a state that was entered and not left, so that coming back is a loop."""
 
 
 def settle(space: CalmSpace, states: Iterable[int], *, most: int) -> Settled:
@@ -142,60 +146,69 @@ def settle(space: CalmSpace, states: Iterable[int], *, most: int) -> Settled:
     something that counts happens more than `most` times.
     """
     began = monotonic()
-    firsts = {first for state in states for first in space.starts(state)}
-    seen = Explored(origins=dict.fromkeys(firsts, -1))
-    layer = list(firsts)
-    while layer:
-        layer = _next_layer(space, seen, layer)
-    out = Settled(len(seen.origins), seen.edges, broken=seen.broken, path=seen.path)
-    if not out.broken:
-        _ended(space, seen, out)
-    if not out.broken:
-        _counted(space, seen, out, most)
-    out.seconds = monotonic() - began
+    firsts = {first: -1 for state in states for first in space.starts(state)}
+    ahead: dict[int, int] = {}
+    out = Settled()
+    for first in firsts:
+        if first not in ahead and not out.broken:
+            _follow(space, first, ahead, out, most)
+    out.states, out.seconds = len(ahead), monotonic() - began
+    if out.broken:
+        out.path = [*_way_in(space, firsts, out.path[0]), *out.path[1:]]
     return out
 
 
-def _ended(space: CalmSpace, seen: Explored, out: Settled) -> None:
-    for state in seen.origins:
-        if any(True for _ in space.after(state)):
+def _follow(space: CalmSpace, first: int, ahead: dict[int, int], out: Settled, most: int) -> None:
+    """Depth first: a state is counted once everything that follows it is."""
+    turns: dict[int, list[int]] = {}
+    waiting = [first]
+    while waiting and not out.broken:
+        state = waiting[-1]
+        if state not in ahead:
+            ahead[state] = UNDER_WAY
+            turns[state] = after = list(space.after(state))
+            _entered(space, state, after, out)
+            loops = [reached for reached in after if ahead.get(reached) == UNDER_WAY]
+            if loops:
+                way = [each for each in waiting if ahead.get(each) == UNDER_WAY]
+                out.broken = "it may go on for ever"
+                out.path = [*way[way.index(loops[0]) :], loops[0]]
+            waiting.extend(reached for reached in after if reached not in ahead)
             continue
-        out.ends += 1
-        wrong = space.unconverged(state)
-        if wrong:
-            out.broken, out.path = wrong, way_to(seen.origins, state)
-            return
+        waiting.pop()
+        if ahead[state] == UNDER_WAY:
+            after = turns.pop(state)
+            ahead[state] = max(
+                (ahead[reached] + space.granted(state, reached) for reached in after), default=0
+            )
+            _counted(state, ahead[state] + space.walking(state), out, most)
 
 
-def _counted(space: CalmSpace, seen: Explored, out: Settled, most: int) -> None:
-    """Go through the states from the ends backwards; what is left over lies before a loop."""
-    befores: dict[int, list[int]] = {state: [] for state in seen.origins}
-    open_turns = dict.fromkeys(seen.origins, 0)
-    for state in seen.origins:
-        for reached in set(space.after(state)):
-            befores[reached].append(state)
-            open_turns[state] += 1
-    ahead = dict.fromkeys(seen.origins, 0)
-    ready = [state for state, turns in open_turns.items() if not turns]
-    while ready:
-        state = ready.pop()
-        count = ahead[state] + space.walking(state)
-        if count > out.longest:
-            out.longest, out.path = count, way_to(seen.origins, state)
-        for before in befores.pop(state):
-            ahead[before] = max(ahead[before], ahead[state] + space.granted(before, state))
-            open_turns[before] -= 1
-            if not open_turns[before]:
-                ready.append(before)
-    if befores:
-        out.broken, out.path = "it may go on for ever", _loop(space, seen, befores)
-    elif out.longest > most:
-        out.broken = f"promise 3: {out.longest} walks after the last signal, not {most}"
+def _entered(space: CalmSpace, state: int, after: list[int], out: Settled) -> None:
+    out.edges += len(after)
+    out.ends += not after
+    wrong = space.broken(state) or ("" if after else space.unconverged(state))
+    if wrong:
+        out.broken, out.path = wrong, [state]
 
 
-def _loop(space: CalmSpace, seen: Explored, left: Mapping[int, object]) -> list[int]:
-    way = [next(iter(left))]
-    while way[-1] not in way[:-1]:
-        way.append(next(after for after in space.after(way[-1]) if after in left))
-    first = way.index(way[-1])
-    return [*way_to(seen.origins, way[first]), *way[first + 1 :]]
+def _counted(state: int, count: int, out: Settled, most: int) -> None:
+    out.longest = max(out.longest, count)
+    if count > most:
+        out.broken = f"promise 3: {count} walks after the last signal, not {most}"
+        out.path = [state]
+
+
+def _way_in(space: CalmSpace, firsts: dict[int, int], goal: int) -> list[int]:
+    """The shortest way from where the calm may begin to a state."""
+    origins = dict(firsts)
+    layer = list(firsts)
+    while goal not in origins:
+        new: list[int] = []
+        for state in layer:
+            for reached in space.after(state):
+                if reached not in origins:
+                    origins[reached] = state
+                    new.append(reached)
+        layer = new
+    return way_to(origins, goal)

@@ -12,8 +12,6 @@ from typing import Any, Literal
 import anyio
 
 from toolcrib.errors import (
-    AuthRequired,
-    RateLimited,
     StoreUnreachable,
     ToolcribError,
     UpstreamRefused,
@@ -196,11 +194,9 @@ class Supervisor:
                 reason = await upstream.wait_closed()
                 self._stderr = upstream.stderr
             trouble: ToolcribError = UpstreamUnreachable(reason, server=self.server.id)
-        except (AuthRequired, RateLimited) as error:
-            trouble = error
-            retry_after = error.details.get("retry_after")
         except ToolcribError as error:
             trouble = error
+            retry_after = error.details.get("retry_after")
         except Exception as error:  # noqa: BLE001 - what a server does costs its own tools only
             _log.exception("the connection to %s broke", self.server.id)
             detail = f"the connection broke us: {type(error).__name__}"
