@@ -46,7 +46,7 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
 
     A store that cannot be used is replaced by one in memory, and the observer is told.
     """
-    from toolcrib.adapters.memory_store import MemoryStore
+    from toolcrib.adapters.store.memory import MemoryStore
     from toolcrib.adapters.system_clock import SystemClock
 
     clock = SystemClock()
@@ -54,7 +54,7 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
     if path is None:
         store = MemoryStore(clock)
     else:
-        from toolcrib.adapters.sqlite_store import open_store
+        from toolcrib.adapters.sqlite.store import open_store
 
         store = open_store(path, clock, observer)
     try:
@@ -112,8 +112,8 @@ class Observation:
     def __init__(
         self, settings: Settings, *, log_format: Literal["text", "json"], log_level: int
     ) -> None:
-        from toolcrib.adapters.log_lines import start_logging
-        from toolcrib.adapters.log_observer import LogObserver
+        from toolcrib.adapters.observing.log_lines import start_logging
+        from toolcrib.adapters.observing.log_observer import LogObserver
 
         self.protect(settings)
         start_logging(log_format, level=log_level, redact=self._blot)
@@ -122,8 +122,8 @@ class Observation:
         self.metrics: Callable[[], bytes] | None = None
         """What `/metrics` shows, where there is such a page."""
         if settings.gateway.http is not None:
-            from toolcrib.adapters.fan_out import FanOut
-            from toolcrib.adapters.prometheus_observer import PrometheusObserver
+            from toolcrib.adapters.observing.fan_out import FanOut
+            from toolcrib.adapters.observing.prometheus_observer import PrometheusObserver
 
             prometheus = PrometheusObserver()
             self.observer = FanOut([self.observer, prometheus])

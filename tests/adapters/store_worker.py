@@ -17,8 +17,8 @@ from typing import Any
 
 import anyio
 
-from toolcrib.adapters import sqlite_decision
-from toolcrib.adapters.sqlite_store import SqliteStore, open_store
+from toolcrib.adapters.sqlite import decision as sqlite_decision
+from toolcrib.adapters.sqlite.store import SqliteStore, open_store
 from toolcrib.adapters.system_clock import SystemClock
 from toolcrib.core.freshness.record import Answer, Caller, Published, Ticket
 from toolcrib.core.snapshot import Snapshot

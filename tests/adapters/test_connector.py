@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from toolcrib.adapters.connector import McpConnector
-from toolcrib.adapters.session import Session
+from toolcrib.adapters.session.session import Session
 from toolcrib.errors import (
     AuthRequired,
     ConfigError,

@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.adapters.era import BELIEVED_FOR, EraSearch, NotStreamable
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, HttpOutcome
-from toolcrib.adapters.session import Session
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome
+from toolcrib.adapters.session.era import BELIEVED_FOR, EraSearch, NotStreamable
+from toolcrib.adapters.session.session import Session
 from toolcrib.errors import (
     AuthRequired,
     IncompatibleServer,

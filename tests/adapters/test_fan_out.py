@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from toolcrib.adapters.fan_out import FanOut
+from toolcrib.adapters.observing.fan_out import FanOut
 from toolcrib.facts import Fact, HostNotified, StoreDegraded
 from toolcrib.testing.recorder import Recorder
 

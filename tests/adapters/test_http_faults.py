@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from mcp.shared.exceptions import MCPError
 
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, HttpOutcome, split_outcome
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome, split_outcome
 from toolcrib.settings import Limits
 from toolcrib.testing.http_rig import HttpRig, drive_http, launch_of
 from toolcrib.testing.raw_http import Behaviour, RawExchange, serve_raw_http

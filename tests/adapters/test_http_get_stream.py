@@ -7,7 +7,7 @@ import anyio
 import httpx2
 import pytest
 
-from toolcrib.adapters.event_stream import EventCursor
+from toolcrib.adapters.http.event_stream import EventCursor
 from toolcrib.settings import Limits
 from toolcrib.testing.http_rig import HANDSHAKE, MODERN, HttpRig, drive_http, launch_of
 from toolcrib.testing.raw_http import Behaviour, RawExchange, serve_raw_http

@@ -5,9 +5,9 @@ import base64
 import httpx2
 import pytest
 
-from toolcrib.adapters.http_client import HttpEndpoint
-from toolcrib.adapters.http_launch import configured_headers, read_url
-from toolcrib.adapters.http_proxy import choose_proxy, is_loopback
+from toolcrib.adapters.http.client import HttpEndpoint
+from toolcrib.adapters.http.launch import configured_headers, read_url
+from toolcrib.adapters.http.proxy import choose_proxy, is_loopback
 from toolcrib.errors import ConfigError
 from toolcrib.settings import HttpLaunch, Secret
 from toolcrib.testing.http_rig import launch_of

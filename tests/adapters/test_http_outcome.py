@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import ErrorData
 
-from toolcrib.adapters.http_faults import describe_fault
-from toolcrib.adapters.http_outcome import HttpOutcome, join_outcome, split_outcome
-from toolcrib.adapters.http_status import (
+from toolcrib.adapters.http.faults import describe_fault
+from toolcrib.adapters.http.outcome import HttpOutcome, join_outcome, split_outcome
+from toolcrib.adapters.http.server_error import ErrorFilter
+from toolcrib.adapters.http.status import (
     describe_status,
     may_pass,
     own_error,
     parse_retry_after,
     status_error,
 )
-from toolcrib.adapters.server_error import ErrorFilter
 from toolcrib.adapters.stream_watch import HTTP_OUTCOME
 from toolcrib.settings import HttpLaunch
 from toolcrib.testing.http_rig import launch_of

@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 
-from toolcrib.adapters.http_outcome import split_outcome
+from toolcrib.adapters.http.outcome import split_outcome
 from toolcrib.settings import Limits
 from toolcrib.testing.http_rig import HANDSHAKE, answer_plainly, drive_http, launch_of
 from toolcrib.testing.raw_http import RawExchange, serve_raw_http

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from toolcrib.adapters.http_outcome import split_outcome
+from toolcrib.adapters.http.outcome import split_outcome
 from toolcrib.testing.http_rig import HANDSHAKE, MODERN, answer_plainly, drive_http, launch_of
 from toolcrib.testing.raw_http import RawExchange, serve_raw_http
 

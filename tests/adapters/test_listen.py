@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.adapters.handshake_streams import HandshakeStreams
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, HttpOutcome
-from toolcrib.adapters.listen import ListenLoop
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome
+from toolcrib.adapters.session.handshake_streams import HandshakeStreams
+from toolcrib.adapters.session.listen import ListenLoop
 from toolcrib.facts import Finding
 from toolcrib.ports import ServerFacts
 from toolcrib.settings import Reconnect

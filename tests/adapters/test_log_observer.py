@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from toolcrib import facts
-from toolcrib.adapters.log_lines import LineFormatter, LogFormat, start_logging
-from toolcrib.adapters.log_observer import LogObserver, level_of
+from toolcrib.adapters.observing.log_lines import LineFormatter, LogFormat, start_logging
+from toolcrib.adapters.observing.log_observer import LogObserver, level_of
 from toolcrib.adapters.redaction import Redaction
 from toolcrib.facts import Fact, event_name
 from toolcrib.settings import Secret

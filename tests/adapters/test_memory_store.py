@@ -7,8 +7,8 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from toolcrib.adapters.memory_bus import MemoryBus
-from toolcrib.adapters.memory_store import MemoryStore
+from toolcrib.adapters.store.memory import MemoryStore
+from toolcrib.adapters.store.memory_bus import MemoryBus
 from toolcrib.core.freshness.record import Caller, Record
 from toolcrib.ports import InvalidationBus, SnapshotStore
 from toolcrib.testing.store_contract import BusContract, SteppedClock, StoreContract, StoreRig

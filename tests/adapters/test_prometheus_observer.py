@@ -8,7 +8,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from toolcrib import facts
-from toolcrib.adapters.prometheus_observer import MOST_SERVERS, MOST_WORDS, PrometheusObserver
+from toolcrib.adapters.observing.prometheus_observer import (
+    MOST_SERVERS,
+    MOST_WORDS,
+    PrometheusObserver,
+)
 from toolcrib.facts import Fact
 
 KINDS: tuple[type[Any], ...] = get_args(Fact)

@@ -9,10 +9,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, HttpOutcome
-from toolcrib.adapters.http_wire import HttpFacts
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome
+from toolcrib.adapters.http.wire import HttpFacts
 from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
-from toolcrib.adapters.stdio_transport import CLOSED_BY_US, StdioFacts
+from toolcrib.adapters.stdio.transport import CLOSED_BY_US, StdioFacts
 from toolcrib.errors import (
     AuthRequired,
     BadArguments,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcrib.adapters.snapshot_codec import SnapshotCodecError, decode, encode
+from toolcrib.adapters.store.snapshot_codec import SnapshotCodecError, decode, encode
 from toolcrib.core.snapshot import Hints, Item, Kind, Quarantined, Scope, Snapshot
 from toolcrib.testing.store_rig import item_of, listing, snapshot_of
 

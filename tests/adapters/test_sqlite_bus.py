@@ -11,10 +11,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from toolcrib.adapters import sqlite_file
-from toolcrib.adapters.memory_bus import MemoryBus
-from toolcrib.adapters.sqlite_bus import SqliteBus
-from toolcrib.adapters.sqlite_store import SqliteStore, open_store
+from toolcrib.adapters.sqlite import file as sqlite_file
+from toolcrib.adapters.sqlite.bus import SqliteBus
+from toolcrib.adapters.sqlite.store import SqliteStore, open_store
+from toolcrib.adapters.store.memory_bus import MemoryBus
 from toolcrib.errors import StoreUnreachable
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.store_contract import Replica, SteppedClock

@@ -14,10 +14,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from toolcrib.adapters import sqlite_schema
-from toolcrib.adapters.record_store import Operation
-from toolcrib.adapters.sqlite_file import RecordFile
-from toolcrib.adapters.sqlite_store import SqliteStore
+from toolcrib.adapters.sqlite import schema as sqlite_schema
+from toolcrib.adapters.sqlite.file import RecordFile
+from toolcrib.adapters.sqlite.store import SqliteStore
+from toolcrib.adapters.store.records import Operation
 from toolcrib.core.freshness import operations
 from toolcrib.core.freshness.record import Caller, Decision, Record, StoreClock
 from toolcrib.core.snapshot import Item, Kind, Snapshot

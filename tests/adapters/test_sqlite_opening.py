@@ -12,9 +12,10 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.adapters import sqlite_open, sqlite_schema
-from toolcrib.adapters.memory_store import MemoryStore
-from toolcrib.adapters.sqlite_store import SqliteStore, open_store
+from toolcrib.adapters.sqlite import opening as sqlite_open
+from toolcrib.adapters.sqlite import schema as sqlite_schema
+from toolcrib.adapters.sqlite.store import SqliteStore, open_store
+from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.core.freshness.record import Caller
 from toolcrib.facts import StoreDegraded
 from toolcrib.testing.recorder import Recorder

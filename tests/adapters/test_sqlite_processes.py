@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 import toolcrib
-from toolcrib.adapters.memory_store import MemoryStore
-from toolcrib.adapters.sqlite_store import SqliteStore, open_store
+from toolcrib.adapters.sqlite.store import SqliteStore, open_store
+from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.adapters.system_clock import SystemClock
 from toolcrib.core.freshness.record import LEASE, Caller, Published, View
 from toolcrib.facts import StoreDegraded

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from toolcrib.adapters.sqlite_store import SqliteStore, open_store
+from toolcrib.adapters.sqlite.store import SqliteStore, open_store
 from toolcrib.ports import InvalidationBus, SnapshotStore
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.store_contract import BusContract, StoreContract, StoreRig

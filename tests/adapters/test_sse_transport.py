@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from toolcrib.adapters.http_outcome import HttpOutcome, split_outcome
-from toolcrib.adapters.sse_transport import open_sse
+from toolcrib.adapters.http.outcome import HttpOutcome, split_outcome
+from toolcrib.adapters.http.sse_transport import open_sse
 from toolcrib.errors import ConfigError
 from toolcrib.settings import Limits
 from toolcrib.testing.http_rig import WatchLog, drive_sse, launch_of

@@ -5,7 +5,7 @@
 import pytest
 
 from toolcrib.adapters.redaction import Redaction
-from toolcrib.adapters.stderr_tail import StderrTail
+from toolcrib.adapters.stdio.stderr_tail import StderrTail
 from toolcrib.settings import Secret
 
 KEY = "sk-live-0123456789"

@@ -16,10 +16,10 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from toolcrib.adapters import process_group
-from toolcrib.adapters.stdin_writer import BACKLOG, StdinWriter
-from toolcrib.adapters.stdio_transport import CLOSED_BY_US, StdioFacts, open_stdio
-from toolcrib.adapters.stdout_reader import StdoutReader
+from toolcrib.adapters.stdio import process_group
+from toolcrib.adapters.stdio.stdin_writer import BACKLOG, StdinWriter
+from toolcrib.adapters.stdio.stdout_reader import StdoutReader
+from toolcrib.adapters.stdio.transport import CLOSED_BY_US, StdioFacts, open_stdio
 from toolcrib.errors import ConfigError, UpstreamUnreachable
 from toolcrib.facts import Finding, NoiseSkipped
 from toolcrib.settings import Limits, Secret, StdioLaunch

@@ -9,8 +9,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from toolcrib.adapters.memory_store import MemoryStore
-from toolcrib.adapters.record_store import Operation
+from toolcrib.adapters.store.memory import MemoryStore
+from toolcrib.adapters.store.records import Operation
 from toolcrib.catalog.keeper import Keeper, Surroundings
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.freshness.events import Failure, FailureKind, Reason
@@ -577,6 +577,7 @@ async def test_two_keepers_of_one_catalog_share_walks_and_content() -> None:
             other.hinted()
 
         here.store.bus.subscribe(hinted)
+        await anyio.sleep(10)
         here.listing.names = behind.names = ["b"]
         here.listing.asked = behind.asked = 0
         keeper.invalidate(Reason.SIGNAL)

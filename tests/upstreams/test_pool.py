@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.adapters.memory_store import MemoryStore
+from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.errors import UpstreamUnreachable

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.adapters.memory_store import MemoryStore
+from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.errors import AuthRequired, RateLimited, ToolcribError, UpstreamUnreachable
 from toolcrib.facts import ConnectionChanged
 from toolcrib.ports import ClientProfile, ServerFacts

@@ -1,1 +1,1 @@
-"""One file, one foreign library. Only `compose` sees this room."""
+"""One folder, one foreign thing: pipes, HTTP, SQLite, logs. Only `compose` sees this room."""

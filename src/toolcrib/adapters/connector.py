@@ -3,14 +3,14 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from toolcrib.adapters.attempt import Attempt
 from toolcrib.adapters.background import background
-from toolcrib.adapters.era import EraSearch, NotStreamable
-from toolcrib.adapters.guarded_signals import GuardedSignals
-from toolcrib.adapters.handshake_streams import HandshakeStreams
-from toolcrib.adapters.listen import ListenLoop
-from toolcrib.adapters.session import Session
-from toolcrib.adapters.session_opening import open_session
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.era import EraSearch, NotStreamable
+from toolcrib.adapters.session.guarded_signals import GuardedSignals
+from toolcrib.adapters.session.handshake_streams import HandshakeStreams
+from toolcrib.adapters.session.listen import ListenLoop
+from toolcrib.adapters.session.opening import open_session
+from toolcrib.adapters.session.session import Session
 from toolcrib.errors import RequestTimedOut, ToolcribError, UpstreamUnreachable
 from toolcrib.ports import ClientProfile, Clock, EraMemory, Observer, Signals
 from toolcrib.protocol.eras import TransportKind

@@ -15,9 +15,9 @@ from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 
 from toolcrib.adapters.background import background
-from toolcrib.adapters.http_transport import open_streamable_http
-from toolcrib.adapters.http_wire import HttpFacts, Outbox
-from toolcrib.adapters.sse_transport import open_sse
+from toolcrib.adapters.http.sse_transport import open_sse
+from toolcrib.adapters.http.transport import open_streamable_http
+from toolcrib.adapters.http.wire import HttpFacts, Outbox
 from toolcrib.settings import HttpLaunch, Limits, Secret
 from toolcrib.testing.raw_http import RawExchange
 

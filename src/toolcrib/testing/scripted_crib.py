@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.adapters.memory_store import MemoryStore
+from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
 from toolcrib.crib import Crib

@@ -16,16 +16,16 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from toolcrib.adapters.attempt import Attempt
 from toolcrib.adapters.background import background
-from toolcrib.adapters.guarded_signals import GuardedSignals
-from toolcrib.adapters.http_outcome import HttpOutcome, join_outcome
-from toolcrib.adapters.http_wire import HttpFacts
-from toolcrib.adapters.noise_count import NoiseCount
+from toolcrib.adapters.http.outcome import HttpOutcome, join_outcome
+from toolcrib.adapters.http.wire import HttpFacts
 from toolcrib.adapters.redaction import Redaction
-from toolcrib.adapters.session import Session
-from toolcrib.adapters.stderr_tail import StderrTail
-from toolcrib.adapters.stdio_transport import StdioFacts
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.guarded_signals import GuardedSignals
+from toolcrib.adapters.session.session import Session
+from toolcrib.adapters.stdio.noise_count import NoiseCount
+from toolcrib.adapters.stdio.stderr_tail import StderrTail
+from toolcrib.adapters.stdio.transport import StdioFacts
 from toolcrib.ports import ClientProfile
 from toolcrib.settings import Limits, Reconnect, ServerSettings, StdioLaunch
 from toolcrib.testing.recorder import Recorder

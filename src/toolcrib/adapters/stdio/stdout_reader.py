@@ -14,9 +14,9 @@ from mcp_types import ErrorData, JSONRPCError
 
 from toolcrib.adapters.jsonrpc_line import answer_of_long_line, read_line
 from toolcrib.adapters.line_splitter import LineSplitter, LongLine
-from toolcrib.adapters.noise_count import NoiseCount
-from toolcrib.adapters.process_group import close_pipe
 from toolcrib.adapters.redaction import Redaction
+from toolcrib.adapters.stdio.noise_count import NoiseCount
+from toolcrib.adapters.stdio.process_group import close_pipe
 
 _TURN: Final = 64
 """Messages taken without letting other tasks run."""

@@ -6,14 +6,14 @@ from typing import assert_never
 
 from mcp.shared.exceptions import MCPError
 
-from toolcrib.adapters.attempt import Attempt
 from toolcrib.adapters.background import background
-from toolcrib.adapters.error_mapping import map_error
-from toolcrib.adapters.http_transport import open_streamable_http
-from toolcrib.adapters.inbound import Source
-from toolcrib.adapters.session import Session, Sink, Transport
-from toolcrib.adapters.sse_transport import open_sse
-from toolcrib.adapters.stdio_transport import open_stdio
+from toolcrib.adapters.http.sse_transport import open_sse
+from toolcrib.adapters.http.transport import open_streamable_http
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.error_mapping import map_error
+from toolcrib.adapters.session.inbound import Source
+from toolcrib.adapters.session.session import Session, Sink, Transport
+from toolcrib.adapters.stdio.transport import open_stdio
 from toolcrib.adapters.stream_watch import StreamWatch
 from toolcrib.errors import ConfigError
 from toolcrib.protocol.eras import TransportKind

@@ -20,12 +20,12 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from toolcrib.adapters.event_stream import EventCursor, media_type, read_body, read_events
-from toolcrib.adapters.http_client import RedirectRefused
-from toolcrib.adapters.http_faults import fault_error, name_fault
-from toolcrib.adapters.http_outcome import Fault
-from toolcrib.adapters.http_status import may_pass, own_error, status_error
-from toolcrib.adapters.http_wire import Wire
+from toolcrib.adapters.http.client import RedirectRefused
+from toolcrib.adapters.http.event_stream import EventCursor, media_type, read_body, read_events
+from toolcrib.adapters.http.faults import fault_error, name_fault
+from toolcrib.adapters.http.outcome import Fault
+from toolcrib.adapters.http.status import may_pass, own_error, status_error
+from toolcrib.adapters.http.wire import Wire
 from toolcrib.adapters.rpc_messages import write_message
 
 __all__ = ["Exchange", "read_refusal"]

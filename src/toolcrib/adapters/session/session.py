@@ -16,13 +16,13 @@ from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 from mcp_types import METHOD_NOT_FOUND, JSONRPCRequest
 
-from toolcrib.adapters.attempt import Attempt
-from toolcrib.adapters.era_evidence import contradiction, is_foreign
-from toolcrib.adapters.error_mapping import is_closing, map_error
-from toolcrib.adapters.http_wire import HttpFacts
-from toolcrib.adapters.inbound import Inbound, Item, Source
-from toolcrib.adapters.stamps import HandshakeStamp, ModernStamp, Stamp
-from toolcrib.adapters.stdio_transport import CLOSED_BY_US, StdioFacts
+from toolcrib.adapters.http.wire import HttpFacts
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.era_evidence import contradiction, is_foreign
+from toolcrib.adapters.session.error_mapping import is_closing, map_error
+from toolcrib.adapters.session.inbound import Inbound, Item, Source
+from toolcrib.adapters.session.stamps import HandshakeStamp, ModernStamp, Stamp
+from toolcrib.adapters.stdio.transport import CLOSED_BY_US, StdioFacts
 from toolcrib.errors import (
     BadArguments,
     RequestTimedOut,

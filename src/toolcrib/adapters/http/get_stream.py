@@ -11,11 +11,11 @@ from typing import Final
 import anyio
 import httpx2
 
-from toolcrib.adapters.event_stream import EventCursor, media_type, read_events
-from toolcrib.adapters.http_client import RedirectRefused
-from toolcrib.adapters.http_faults import describe_fault, name_fault
-from toolcrib.adapters.http_status import describe_status, may_pass, parse_retry_after
-from toolcrib.adapters.http_wire import Wire
+from toolcrib.adapters.http.client import RedirectRefused
+from toolcrib.adapters.http.event_stream import EventCursor, media_type, read_events
+from toolcrib.adapters.http.faults import describe_fault, name_fault
+from toolcrib.adapters.http.status import describe_status, may_pass, parse_retry_after
+from toolcrib.adapters.http.wire import Wire
 from toolcrib.adapters.stream_watch import StreamWatch
 
 __all__ = ["GetStream"]

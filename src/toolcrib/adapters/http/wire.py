@@ -15,9 +15,9 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib.adapters.http_client import HttpEndpoint
+from toolcrib.adapters.http.client import HttpEndpoint
+from toolcrib.adapters.http.server_error import ErrorFilter
 from toolcrib.adapters.rpc_messages import UnreadableMessage, read_message
-from toolcrib.adapters.server_error import ErrorFilter
 from toolcrib.settings import Limits
 
 __all__ = ["VERSION_HEADER", "HttpFacts", "HttpSession", "Inbox", "Outbox", "Wire"]

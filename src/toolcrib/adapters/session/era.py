@@ -7,11 +7,11 @@ MCP 2026-07-28, versioning: backward compatibility.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, assert_never
 
-from toolcrib.adapters.attempt import Attempt
-from toolcrib.adapters.era_evidence import http_status
-from toolcrib.adapters.server_facts import handshake_facts, modern_facts
-from toolcrib.adapters.session import Session
-from toolcrib.adapters.stamps import HandshakeStamp, ModernStamp, Stamp
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.era_evidence import http_status
+from toolcrib.adapters.session.server_facts import handshake_facts, modern_facts
+from toolcrib.adapters.session.session import Session
+from toolcrib.adapters.session.stamps import HandshakeStamp, ModernStamp, Stamp
 from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import (
     IncompatibleServer,

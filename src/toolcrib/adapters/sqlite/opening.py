@@ -12,8 +12,8 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from toolcrib.adapters.sqlite_faults import DAMAGED, Trouble, UnusableFile
-from toolcrib.adapters.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION, migrate, sweep
+from toolcrib.adapters.sqlite.faults import DAMAGED, Trouble, UnusableFile
+from toolcrib.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate, sweep
 
 _CHECKED_SIZE = 64 * 1024 * 1024
 """Bytes up to which a file is checked whole when it is opened."""

@@ -16,9 +16,9 @@ from typing import Final
 import anyio
 import httpx2
 
-from toolcrib.adapters.event_stream import media_type, read_body
-from toolcrib.adapters.http_launch import configured_headers, read_url
-from toolcrib.adapters.http_proxy import choose_proxy
+from toolcrib.adapters.http.event_stream import media_type, read_body
+from toolcrib.adapters.http.launch import configured_headers, read_url
+from toolcrib.adapters.http.proxy import choose_proxy
 from toolcrib.errors import ConfigError
 from toolcrib.settings import HttpLaunch, Limits
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from toolcrib.adapters.signal_kinds import declared_kinds
+from toolcrib.adapters.session.signal_kinds import declared_kinds
 from toolcrib.ports import Signals
 
 _State = Literal["open", "lost", "refused"]

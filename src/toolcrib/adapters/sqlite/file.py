@@ -10,10 +10,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from toolcrib.adapters.record_store import Operation
-from toolcrib.adapters.sqlite_decision import Decided, decide, leave_hint
-from toolcrib.adapters.sqlite_faults import UnusableFile, trouble_of
-from toolcrib.adapters.sqlite_open import check_version, connect, make, transaction
+from toolcrib.adapters.sqlite.decision import Decided, decide, leave_hint
+from toolcrib.adapters.sqlite.faults import UnusableFile, trouble_of
+from toolcrib.adapters.sqlite.opening import check_version, connect, make, transaction
+from toolcrib.adapters.store.records import Operation
 
 _HINTS_AT_ONCE = 256
 """More changed catalogs than this since the last poll are told as "anything may have changed"."""

@@ -2,8 +2,8 @@
 
 import secrets
 
-from toolcrib.adapters.memory_bus import MemoryBus
-from toolcrib.adapters.record_store import Operation, RecordStore, check_note
+from toolcrib.adapters.store.memory_bus import MemoryBus
+from toolcrib.adapters.store.records import Operation, RecordStore, check_note
 from toolcrib.core.freshness.record import Answer, Record, StoreClock
 from toolcrib.ports import Clock
 

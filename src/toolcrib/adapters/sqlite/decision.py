@@ -10,11 +10,11 @@ import sqlite3
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from toolcrib.adapters.record_store import Operation
-from toolcrib.adapters.snapshot_codec import SnapshotCodecError, decode, encode
-from toolcrib.adapters.sqlite_faults import DAMAGED, UnusableFile
-from toolcrib.adapters.sqlite_open import check_version, transaction
-from toolcrib.adapters.sqlite_rows import COLUMNS, Found, columns_of, found_from
+from toolcrib.adapters.sqlite.faults import DAMAGED, UnusableFile
+from toolcrib.adapters.sqlite.opening import check_version, transaction
+from toolcrib.adapters.sqlite.rows import COLUMNS, Found, columns_of, found_from
+from toolcrib.adapters.store.records import Operation
+from toolcrib.adapters.store.snapshot_codec import SnapshotCodecError, decode, encode
 from toolcrib.core.freshness.record import Answer, Caller, Decision, StoreClock
 
 _FIND = f"""

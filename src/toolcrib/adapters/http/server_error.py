@@ -6,8 +6,8 @@ from typing import Final
 
 from mcp_types import ErrorData
 
-from toolcrib.adapters.http_launch import read_url
-from toolcrib.adapters.http_outcome import split_outcome
+from toolcrib.adapters.http.launch import read_url
+from toolcrib.adapters.http.outcome import split_outcome
 from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
 from toolcrib.adapters.redaction import Redaction
 from toolcrib.core.jsontypes import is_object

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from mcp_types import ErrorData
 from pydantic import ValidationError
 
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, HttpOutcome, join_outcome
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome, join_outcome
 
 __all__ = ["describe_status", "may_pass", "own_error", "parse_retry_after", "status_error"]
 

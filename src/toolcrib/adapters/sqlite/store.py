@@ -14,14 +14,14 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from toolcrib.adapters.memory_bus import MemoryBus
-from toolcrib.adapters.memory_store import MemoryStore
-from toolcrib.adapters.record_store import Operation, RecordStore, check_note
-from toolcrib.adapters.snapshot_codec import SnapshotCodecError
-from toolcrib.adapters.sqlite_bus import SqliteBus
-from toolcrib.adapters.sqlite_decision import Decided
-from toolcrib.adapters.sqlite_faults import Trouble, UnusableFile, trouble_of
-from toolcrib.adapters.sqlite_file import RecordFile
+from toolcrib.adapters.sqlite.bus import SqliteBus
+from toolcrib.adapters.sqlite.decision import Decided
+from toolcrib.adapters.sqlite.faults import Trouble, UnusableFile, trouble_of
+from toolcrib.adapters.sqlite.file import RecordFile
+from toolcrib.adapters.store.memory import MemoryStore
+from toolcrib.adapters.store.memory_bus import MemoryBus
+from toolcrib.adapters.store.records import Operation, RecordStore, check_note
+from toolcrib.adapters.store.snapshot_codec import SnapshotCodecError
 from toolcrib.core.freshness.record import Answer
 from toolcrib.errors import StoreUnreachable
 from toolcrib.facts import StoreDegraded

@@ -6,7 +6,7 @@ from typing import Any, Final
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from toolcrib.adapters.http_outcome import HttpOutcome, split_outcome
+from toolcrib.adapters.http.outcome import HttpOutcome, split_outcome
 from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
 from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import (

@@ -21,12 +21,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 
 from toolcrib.adapters.background import background
-from toolcrib.adapters.http_client import open_endpoint, settle
-from toolcrib.adapters.http_exchange import Exchange
-from toolcrib.adapters.http_get_stream import GetStream
-from toolcrib.adapters.http_wire import VERSION_HEADER, HttpFacts, Inbox, Outbox, Wire
+from toolcrib.adapters.http.client import open_endpoint, settle
+from toolcrib.adapters.http.exchange import Exchange
+from toolcrib.adapters.http.get_stream import GetStream
+from toolcrib.adapters.http.server_error import ErrorFilter
+from toolcrib.adapters.http.wire import VERSION_HEADER, HttpFacts, Inbox, Outbox, Wire
 from toolcrib.adapters.rpc_messages import write_message
-from toolcrib.adapters.server_error import ErrorFilter
 from toolcrib.adapters.stream_watch import StreamWatch
 from toolcrib.settings import HttpLaunch, Limits
 

@@ -23,13 +23,13 @@ from mcp_types import (
 )
 
 from toolcrib.adapters.background import background
-from toolcrib.adapters.event_stream import media_type, read_events
-from toolcrib.adapters.http_client import RedirectRefused, open_endpoint, settle
-from toolcrib.adapters.http_exchange import read_refusal
-from toolcrib.adapters.http_faults import describe_fault, fault_error, name_fault
-from toolcrib.adapters.http_wire import HttpFacts, Inbox, Outbox, Wire
+from toolcrib.adapters.http.client import RedirectRefused, open_endpoint, settle
+from toolcrib.adapters.http.event_stream import media_type, read_events
+from toolcrib.adapters.http.exchange import read_refusal
+from toolcrib.adapters.http.faults import describe_fault, fault_error, name_fault
+from toolcrib.adapters.http.server_error import ErrorFilter
+from toolcrib.adapters.http.wire import HttpFacts, Inbox, Outbox, Wire
 from toolcrib.adapters.rpc_messages import write_message
-from toolcrib.adapters.server_error import ErrorFilter
 from toolcrib.adapters.stream_watch import StreamWatch
 from toolcrib.settings import HttpLaunch, Limits
 

@@ -9,7 +9,7 @@ from typing import Final, cast
 import httpx2
 from mcp_types import ErrorData
 
-from toolcrib.adapters.http_outcome import TRANSPORT_FAILED, Fault, HttpOutcome, join_outcome
+from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, Fault, HttpOutcome, join_outcome
 
 __all__ = ["describe_fault", "fault_error", "name_fault"]
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import anyio
 
-from toolcrib.adapters.attempt import Attempt
-from toolcrib.adapters.era_evidence import http_status
-from toolcrib.adapters.session import Session
-from toolcrib.adapters.signal_kinds import FILTER_NAMES, declared_kinds, honoured_kinds
+from toolcrib.adapters.session.attempt import Attempt
+from toolcrib.adapters.session.era_evidence import http_status
+from toolcrib.adapters.session.session import Session
+from toolcrib.adapters.session.signal_kinds import FILTER_NAMES, declared_kinds, honoured_kinds
 from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import ToolcribError, UpstreamRefused
 from toolcrib.facts import Finding

@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 
-from toolcrib.adapters.sqlite_faults import DAMAGED, UnusableFile
+from toolcrib.adapters.sqlite.faults import DAMAGED, UnusableFile
 
 APPLICATION_ID = 0x74637262
 """Marks the file as a store of toolcrib (`tcrb`)."""

@@ -15,12 +15,12 @@ import anyio
 from anyio.abc import ByteReceiveStream
 
 from toolcrib.adapters.background import background
-from toolcrib.adapters.noise_count import NoiseCount
-from toolcrib.adapters.process_group import ProcessGroup, describe_exit, start
 from toolcrib.adapters.redaction import Redaction
-from toolcrib.adapters.stderr_tail import StderrTail
-from toolcrib.adapters.stdin_writer import StdinWriter
-from toolcrib.adapters.stdout_reader import StdoutReader
+from toolcrib.adapters.stdio.noise_count import NoiseCount
+from toolcrib.adapters.stdio.process_group import ProcessGroup, describe_exit, start
+from toolcrib.adapters.stdio.stderr_tail import StderrTail
+from toolcrib.adapters.stdio.stdin_writer import StdinWriter
+from toolcrib.adapters.stdio.stdout_reader import StdoutReader
 from toolcrib.facts import Finding
 from toolcrib.ports import Observer
 from toolcrib.settings import Limits, StdioLaunch

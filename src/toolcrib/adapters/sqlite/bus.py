@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
-from toolcrib.adapters.memory_bus import Listener, MemoryBus
+from toolcrib.adapters.store.memory_bus import Listener, MemoryBus
 from toolcrib.errors import StoreUnreachable
 
 

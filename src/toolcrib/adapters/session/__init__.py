@@ -1,0 +1,1 @@
+"""One live connection in one era: envelopes, change signals, errors, and how the era is found."""

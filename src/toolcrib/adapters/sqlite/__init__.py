@@ -1,0 +1,1 @@
+"""The embedded store on disk, safe with several processes on one file."""

@@ -1,0 +1,1 @@
+"""Servers that are processes of ours: pipes, noise, standard error, and the end of the group."""

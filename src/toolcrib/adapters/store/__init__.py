@@ -1,0 +1,1 @@
+"""What stores of records share, and the store of one process."""
