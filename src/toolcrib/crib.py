@@ -1,8 +1,10 @@
 """The facade: every configured server behind one object, for as long as it is open."""
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from itertools import chain
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -21,6 +23,9 @@ from toolcrib.facts import Fact
 from toolcrib.ports import ClientProfile, Observer
 from toolcrib.settings import ServerSettings, Settings
 from toolcrib.upstreams.pool import Pool
+
+LEAVING: Final = 1.0
+"""Seconds in which catalogs that were being listed are given back to the store at the end."""
 
 
 class Deaf:
@@ -80,6 +85,7 @@ class Crib:
                 yield crib
             finally:
                 crib._leave_bus()
+                await crib._leave(*crib._keepers.values())
                 tasks.cancel_scope.cancel()
 
     @staticmethod
@@ -142,6 +148,7 @@ class Crib:
             for server in change.added:
                 catalogs.add(server)
         await self._pool.close(*retired)
+        await self._leave(it for it in chain(*self._keepers.values()) if it.closed)
         self._keepers = defaultdict(
             list,
             {
@@ -183,6 +190,13 @@ class Crib:
             clock=self._parts.clock,
             limits=self.settings.limits,
         )
+
+    @staticmethod
+    async def _leave(*keepers: Iterable[Keeper]) -> None:
+        """Ends these keepers, within bounds and in spite of a cancellation."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(LEAVING):
+            for keeper in chain(*keepers):
+                await keeper.leave()
 
     def _pid(self, server: ServerSettings, kind: Kind, principal: Principal) -> str:
         keys = self._parts.keys

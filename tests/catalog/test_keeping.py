@@ -3,7 +3,9 @@ import pytest
 
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.snapshot import Kind
+from toolcrib.crib import Crib
 from toolcrib.errors import AuthRequired
+from toolcrib.settings import ToolFilter
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import scripted_crib, server_settings
 
@@ -78,22 +80,45 @@ async def test_two_hundred_listings_in_two_seconds_at_ttl_zero_cause_two_walks_a
         assert script.walks[Kind.TOOLS] - before <= 2
 
 
-async def test_a_storm_of_ten_thousand_signals_ends_in_the_servers_list_after_two_walks() -> None:
-    script = ScriptedUpstream([tool("a")], latency=0.05)
+@pytest.mark.parametrize("page_size", [None, 1], ids=["one page", "pages"])
+@pytest.mark.parametrize("latency", [0.0, 0.003, 0.05, 0.4, 3.0])
+async def test_after_the_last_of_ten_thousand_signals_two_walks_find_the_servers_list(
+    latency: float, page_size: int | None
+) -> None:
+    script = ScriptedUpstream([tool("a")], latency=latency, page_size=page_size)
     async with scripted_crib({"s": script}) as (crib, _):
         catalogs = crib.catalogs()
         await catalogs.read(Kind.TOOLS)
-        await anyio.sleep(10)
+        await anyio.sleep(30)
         for number in range(10_000):
-            script.change([tool(f"t{number}")])
-            if number % 10 == 0:
+            script.change([tool(f"t{number}"), tool("b")])
+            if number % 10 == 9:
                 await anyio.sleep(0.001)
         last = script.walks[Kind.TOOLS]
-        (reading,) = await catalogs.read(Kind.TOOLS)
-        await anyio.sleep(20)
-        (reading,) = await catalogs.read(Kind.TOOLS)
-        assert names(reading) == ["t9999"]
-        assert script.walks[Kind.TOOLS] - last <= 5
+        await anyio.sleep(60)
+        assert names(catalogs.peek("s", Kind.TOOLS)) == ["b", "t9999"]
+        assert script.walks[Kind.TOOLS] - last <= 2
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.003, 0.05, 0.4, 3.0])
+async def test_after_the_last_of_ten_thousand_signals_without_a_change_one_more_look_is_taken(
+    latency: float,
+) -> None:
+    script = ScriptedUpstream([tool("a")], latency=latency)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(30)
+        before = script.walks[Kind.TOOLS]
+        for number in range(10_000):
+            script.signal()
+            if number % 10 == 9:
+                await anyio.sleep(0.001)
+        last = script.walks[Kind.TOOLS]
+        await anyio.sleep(60)
+        assert names(catalogs.peek("s", Kind.TOOLS)) == ["a"]
+        assert script.walks[Kind.TOOLS] - last <= 3
+        assert script.walks[Kind.TOOLS] - before <= 10, "the cap of one minute"
 
 
 async def test_a_dead_server_costs_only_itself() -> None:
@@ -109,8 +134,6 @@ async def test_a_dead_server_costs_only_itself() -> None:
 
 
 async def test_denied_tools_are_not_listed() -> None:
-    from toolcrib.settings import ToolFilter
-
     script = ScriptedUpstream([tool("read_a"), tool("write_a")])
     settings = {"s": server_settings("s", tools=ToolFilter(deny=("write_*",)))}
     async with scripted_crib({"s": script}, settings=settings) as (crib, _):
@@ -136,3 +159,23 @@ async def test_a_server_that_lets_us_in_again_is_listed_again_after_a_minute() -
         await anyio.sleep(61)
         (reading,) = await catalogs.read(Kind.TOOLS)
         assert names(reading) == ["a"]
+
+
+async def test_two_cold_cribs_on_one_store_share_a_walk_and_both_list_its_result() -> None:
+    script = ScriptedUpstream([tool("a")], latency=1.0)
+    seen: list[list[str]] = []
+    async with (
+        scripted_crib({"s": script}) as (first, world),
+        scripted_crib({"s": script}, store=world.store) as (second, _),
+    ):
+
+        async def read(crib: Crib) -> None:
+            await crib.catalogs().reach()
+            (reading,) = await crib.catalogs().read(Kind.TOOLS)
+            seen.append(names(reading))
+
+        async with anyio.create_task_group() as readers:
+            readers.start_soon(read, first)
+            readers.start_soon(read, second)
+    assert seen == [["a"], ["a"]]
+    assert script.walks[Kind.TOOLS] == 1

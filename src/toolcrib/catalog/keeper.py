@@ -111,6 +111,17 @@ class Keeper:
         """Ends the keeper's work; what it holds stays readable."""
         self._errands.close()
 
+    async def leave(self) -> None:
+        """Ends the keeper's work, and gives back the right to walk.
+
+        Else whoever lists this catalog next, in this process or another, waits for it to lapse.
+        """
+        self.close()
+        walk, around = self._entry.walk, self._around
+        if walk is not None:
+            back = do.Release(walk.ticket)
+            await operate(around.store, self.pid, caller_of(self._entry), back, around.clock)
+
     @property
     def closed(self) -> bool:
         """Whether its work was ended."""

@@ -54,6 +54,8 @@ class Faults:
     """Every list request is followed by a `list_changed`, needed or not."""
     refuse_cursors: int = 0
     """This many requests with a cursor are refused with -32602."""
+    farewell: float = 0.0
+    """Seconds that a connection takes to end."""
 
 
 class ScriptedUpstream:
@@ -75,6 +77,8 @@ class ScriptedUpstream:
         stream: StreamBehaviour = "open",
         capabilities: Mapping[str, Any] | None = None,
     ) -> None:
+        self.pages: Mapping[str | None, Mapping[str, Any]] | None = None
+        """Raw list results by cursor, in place of `items`; any other cursor is refused."""
         self.items: dict[Kind, list[Mapping[str, Any]]] = {kind: [] for kind in Kind}
         self.items[Kind.TOOLS] = list(tools)
         self.era: Era = era
@@ -87,8 +91,12 @@ class ScriptedUpstream:
         self.stream: StreamBehaviour = stream
         self.faults = Faults()
         self.connects = 0
+        self.remembered: EraMemory | None = None
+        """What the last attempt to connect was told of the server's era."""
         self.walks: Counter[Kind] = Counter()
         self.requests: Counter[Kind] = Counter()
+        self.asked: list[dict[str, Any]] = []
+        """The parameters of every list request."""
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.on_call: Call | None = None
         """Answers every request that is no listing; None: echoes the parameters as text."""
@@ -100,6 +108,11 @@ class ScriptedUpstream:
         """Connections that are up."""
         return len(self._live)
 
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends any notification on every live connection."""
+        for connection in tuple(self._live):
+            connection.signals.notified(method, params or {})
+
     def change(self, tools: Sequence[Mapping[str, Any]], *, signal: bool = True) -> None:
         """Replaces the tools and, unless told otherwise, says so."""
         self.items[Kind.TOOLS] = list(tools)
@@ -108,8 +121,7 @@ class ScriptedUpstream:
 
     def signal(self, kind: Kind = Kind.TOOLS) -> None:
         """Sends `list_changed` on every live connection."""
-        for connection in tuple(self._live):
-            connection.signals.notified(CHANGED[kind], {})
+        self.notify(CHANGED[kind])
 
     def lose_stream(self) -> None:
         """Breaks the stream of signals on every live connection, the connection itself stays."""
@@ -135,8 +147,9 @@ class ScriptedUpstream:
         remembered: EraMemory | None,
     ) -> AsyncGenerator["_Connection"]:
         """One attempt, as the Connector port wants it."""
-        del profile, remembered
+        del profile
         self.connects += 1
+        self.remembered = remembered
         await anyio.sleep(self.latency)
         if self.faults.connect is not None:
             raise self.faults.connect
@@ -150,6 +163,8 @@ class ScriptedUpstream:
             yield connection
         finally:
             connection.end("closed by us")
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(self.faults.farewell)
 
     def facts(self) -> ServerFacts:
         """What the server says of itself."""
@@ -166,6 +181,8 @@ class ScriptedUpstream:
 
     def list_page(self, kind: Kind, cursor: str | None) -> dict[str, Any]:
         """The raw list result for a cursor, from the content as it is now."""
+        if self.pages is not None:
+            return self._written_page(cursor)
         items = self.items[kind]
         size = self.page_size or max(1, len(items))
         start = 0 if cursor is None else int(cursor)
@@ -178,6 +195,21 @@ class ScriptedUpstream:
             page["resultType"] = "complete"
             page["ttlMs"] = ttl[number] if isinstance(ttl, list) else ttl
             page["cacheScope"] = self.scope
+        return page
+
+    def page_number(self, cursor: str | None) -> int:
+        """Which page of its walk a cursor asks for, from 1."""
+        if self.pages is not None:
+            return 1 if cursor is None else list(self.pages).index(cursor) + 1
+        return 1 if cursor is None else int(cursor) // (self.page_size or 1) + 1
+
+    def _written_page(self, cursor: str | None) -> dict[str, Any]:
+        if self.pages is None or cursor not in self.pages:
+            raise UpstreamRefused("unknown cursor", rpc_code=INVALID_PARAMS)
+        page = dict(self.pages[cursor])
+        if self.era == "modern":
+            hints = {"resultType": "complete", "ttlMs": self.ttl_ms, "cacheScope": self.scope}
+            page = {**hints, **page}
         return page
 
 
@@ -249,6 +281,7 @@ class _Connection:
         script, faults = self._script, self._script.faults
         cursor = params.get("cursor")
         script.requests[kind] += 1
+        script.asked.append(params)
         if cursor is None:
             script.walks[kind] += 1
         if faults.hang:
@@ -257,7 +290,7 @@ class _Connection:
             faults.refuse_cursors -= 1
             raise UpstreamRefused("unknown cursor", rpc_code=INVALID_PARAMS)
         page = script.list_page(kind, cursor)
-        number = 1 if cursor is None else int(cursor) // (script.page_size or 1) + 1
+        number = script.page_number(cursor)
         if script.latency:
             await anyio.sleep(script.latency)
         if faults.lists is not None and faults.page in {None, number}:

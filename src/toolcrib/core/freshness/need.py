@@ -101,6 +101,8 @@ def _is_coming(entry: Entry, now: float, deadline: float) -> bool:
         return True
     if entry.walk is not None:
         return True
+    if now < entry.lease_until and entry.held is None:
+        return True  # another replica walks, and its hint brings what it publishes
     return walk_at(entry, now) < deadline
 
 
