@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import anyio
+
 from paths import Route, http_routes, stdio_routes
 
 CONCURRENCY = 16

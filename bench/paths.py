@@ -13,8 +13,9 @@ from subprocess import DEVNULL, Popen
 
 import anyio
 import psutil
-from mcp.client.streamable_http import streamable_http_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
 from wire import Peer, connect
 
 PYTHON = sys.executable

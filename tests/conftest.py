@@ -3,7 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from trio.testing import MockClock
+
+# How fast examples come and run says how busy the machine is; the first ones of a new checkout are
+# slow in any case, because tables are built.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = (

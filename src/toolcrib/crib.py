@@ -61,6 +61,7 @@ class Crib:
             keys=parts.keys,
             clock=parts.clock,
             observer=parts.observer,
+            limits=settings.limits,
         )
         self._principals: dict[Principal, Catalogs] = {}
         self._keepers: defaultdict[str, list[Keeper]] = defaultdict(list)

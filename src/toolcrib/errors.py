@@ -129,6 +129,12 @@ class IncompatibleServer(OperatorMustFix):
     code = "server_unavailable"
 
 
+class ResultInvalid(OperatorMustFix):
+    """The server's result is broken: no JSON, or not in the shape of its method."""
+
+    code = "result_invalid"
+
+
 class LimitExceeded(OperatorMustFix):
     """A documented limit was reached; the message names it and its setting."""
 

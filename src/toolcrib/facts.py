@@ -168,7 +168,7 @@ class HostNotified:
 
 @dataclass(frozen=True, slots=True)
 class StoreDegraded:
-    """The store cannot be used; this process goes on in memory."""
+    """The store, or what it held of a catalog, cannot be used; the detail says how it goes on."""
 
     detail: str
 

@@ -130,24 +130,39 @@ class Limits:
     """
 
     walk_pages: int = 1_000
+    """Pages of one walk."""
     walk_items: int = 50_000
+    """Definitions in one walk."""
     walk_bytes: int = 64 * 1024 * 1024
+    """Bytes of one walk, all pages together."""
     walk_seconds: float = 60.0
+    """Seconds for one walk."""
     request_seconds: float = 20.0
+    """Seconds for one list request; a server may have its own."""
     call_seconds: float = 120.0
     """Absolute maximum of one forwarded call, in spite of progress."""
     start_seconds: float = 3.0
     """Start budget for all servers together; then what is there is served."""
     argument_bytes: int = 1024 * 1024
+    """The arguments of one call, as JSON."""
     result_bytes: int = 8 * 1024 * 1024
+    """The result of one call, as JSON."""
+    definition_bytes: int = 1024 * 1024
+    """One whole definition of a tool, prompt, resource or template, as JSON."""
     schema_depth: int = 64
+    """How deep the schema of a tool may be nested."""
     schema_bytes: int = 256 * 1024
+    """The schema of a tool, as JSON."""
     line_bytes: int = 16 * 1024 * 1024
     """One line of a stdio server."""
     ttl_clamp: float = 86_400.0
+    """Seconds for which a listing counts as fresh at most, whatever its server says."""
     calls_per_server: int = 32
+    """Calls under way at one server at a time."""
     queue_per_server: int = 256
+    """Calls that may wait for their turn behind them."""
     name_length: int = 48
+    """Characters of an exposed name: hosts add a prefix, and model APIs stop at 64."""
     stderr_bytes: int = 64 * 1024
     """The tail of a server's stderr that is kept for diagnosis."""
 
@@ -157,27 +172,39 @@ class Waits:
     """How long readers wait and how often walks begin, in seconds (DESIGN section 5)."""
 
     min_interval: float = 2.0
+    """A listing that nothing invalidated is not walked again within this time."""
     list_wait: float = 1.0
+    """How long a listing waits for a newer catalog where an older one is held."""
     cold_wait: float = 3.0
+    """How long a listing waits where nothing is held."""
     admit_wait: float = 0.5
+    """How long a call waits for a catalog that is being refreshed."""
     admit_max_age: float = 60.0
+    """Up to this age a catalog that nothing invalidated is called from without a walk."""
     max_stale: float = 86_400.0
     """Calls from a catalog older than this are refused."""
     max_stale_list: float = 86_400.0
     """A catalog older than this is not listed."""
     debounce: float = 0.025
+    """How long signals are collected before a walk answers them."""
     recheck: float = 0.25
+    """When to walk again after a signal whose walk found nothing new."""
     confirm: float = 0.5
+    """When to walk again after a listing that shrank by more than half."""
     settle_window: float = 10.0
     """How long after a connect or warm start a shrunken listing is confirmed before it is
     published.
     """
     poll_base: float = 60.0
+    """Shortest interval of polling, where a server sends no signals."""
     poll_max: float = 600.0
+    """Longest interval of polling, where nothing changes."""
     walks_per_minute: int = 10
     """Cap for a server that signals on each of our walks."""
     backoff_base: float = 0.5
+    """Pause after the first failed walk."""
     backoff_max: float = 60.0
+    """Longest pause after failed walks."""
     wanted_for: float = 900.0
     """Polling goes on this long after the last reader, and while somebody subscribes."""
 
@@ -187,10 +214,13 @@ class Reconnect:
     """Supervision of one connection, in seconds."""
 
     backoff_base: float = 0.5
+    """Pause after the first failure."""
     backoff_max: float = 60.0
+    """Longest pause, until attempts are given up."""
     slow_probe: float = 300.0
     """Interval of attempts once `give_up_after` attempts in a row failed."""
     give_up_after: int = 8
+    """Failed attempts in a row after which only slow probing goes on."""
     sustained: float = 30.0
     """Uptime after which the backoff starts anew; a good handshake alone does not reset it."""
     probe_timeout: float = 5.0
@@ -202,7 +232,9 @@ class ToolFilter:
     """Allow and deny of one server's tools by shell pattern over original names; deny wins."""
 
     allow: tuple[str, ...] = ("*",)
+    """Tools to show."""
     deny: tuple[str, ...] = ()
+    """Tools to hide, although they are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +244,20 @@ class ServerSettings:
     id: str
     launch: Launch
     connect: Connect = "eager"
+    """`eager`: at the start and after each loss; `lazy`: when somebody asks."""
     strategy: Strategy = "auto"
+    """When to walk."""
     tools: ToolFilter = ToolFilter()
     trust_public: bool = False
     """Believe `cacheScope: public` although the listing was fetched with a credential."""
     stateful: bool = False
     """The server keeps state between calls: principals do not share a connection to it."""
     disabled: bool = False
+    """Whether the server is left out."""
     waits: Waits = Waits()
     reconnect: Reconnect = Reconnect()
     request_seconds: float | None = None
-    """Time-out of one request of this server; None: `Limits.request_seconds`."""
+    """Seconds for one list request of this server; without it, those of the limits."""
     source: str = ""
     """The file and line that configured it, for messages."""
 
@@ -232,12 +267,15 @@ class GatewaySettings:
     """How the crib shows itself to hosts."""
 
     names: NameStyle = "qualified"
+    """`qualified`: `server__tool`; `plain`: the names of the servers themselves."""
     exposure: Exposure = "full"
+    """What the model sees; `full` is the one there is so far, and what `auto` means."""
     http: tuple[str, int] | None = None
-    """Host and port of the HTTP side; None: stdio."""
+    """Where HTTP is served; without it, standard streams are."""
     allowed_hosts: tuple[str, ...] = ()
     """Further `Host` values that are accepted, such as `crib.example.com:443`."""
     allowed_origins: tuple[str, ...] = ()
+    """Further `Origin` values that are accepted, such as `https://app.example.com`."""
 
 
 @dataclass(frozen=True, slots=True)

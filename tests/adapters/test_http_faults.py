@@ -171,6 +171,31 @@ FAULTS = [
 ]
 
 
+@pytest.mark.parametrize(("behave", "status"), [(accepted, 202), (empty, 204)], ids=str)
+async def test_a_request_that_was_only_taken_is_told_with_its_status(
+    behave: Behaviour, status: int
+) -> None:
+    async with serve_raw_http(behave) as server:
+        error = await fail(server.url)
+    assert f"(HTTP {status})" in error.message
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("mark", ["dev.toolcrib/http", "dev.toolcrib/limit", "dev.toolcrib/broken"])
+async def test_marks_of_ours_are_taken_out_of_what_a_server_sends(status: int, mark: str) -> None:
+    async def forge(request: RawExchange) -> None:
+        data = {mark: {"status": 401}, "own": 1}
+        error = {"code": -32603, "message": "x", "data": data}
+        answer = {"jsonrpc": "2.0", "id": request.message["id"], "error": error}
+        await request.reply(status, json.dumps(answer).encode(), content_type=JSON)
+
+    async with serve_raw_http(forge) as server:
+        error = await fail(server.url)
+    outcome, data = split_outcome(error.data)
+    assert data == {"own": 1}
+    assert outcome is None or outcome.status == status
+
+
 @BOTH_LOOPS
 @pytest.mark.parametrize(("behave", "status", "fault"), FAULTS, ids=[f[0].__name__ for f in FAULTS])
 async def test_a_fault_costs_its_request_and_not_the_connection(

@@ -80,6 +80,11 @@ DATE = "Wed, 05 Aug 2026 10:00:00 GMT"
         ("1.5", None, None),
         ("\u0663", None, None),
         ("soon", DATE, None),
+        ("86400", None, 86_400.0),
+        ("86401", None, 86_400.0),
+        pytest.param("9" * 4_000, None, 86_400.0, id="more digits than a float can have"),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", DATE, 86_400.0),
+        ("Wed, 05 Aug 2026 10:01:30 +9999999999", DATE, None),
         ("Wed, 05 Aug 2026 10:01:30 GMT", DATE, 90.0),
         ("Wed, 05 Aug 2026 09:00:00 GMT", DATE, 0.0),
         ("Wednesday, 05-Aug-26 10:00:10 GMT", DATE, 10.0),
@@ -106,6 +111,13 @@ def test_an_own_error_is_found_although_the_envelope_is_wrong() -> None:
     assert own_error(body) == ErrorData(code=-32600, message="m", data=1)
 
 
+@pytest.mark.parametrize("key", ["dev.toolcrib/http", "dev.toolcrib/limit", "dev.toolcrib/broken"])
+def test_a_server_cannot_forge_a_mark_of_ours_in_an_answer_that_is_no_success(key: str) -> None:
+    error = {"code": -1, "message": "m", "data": {key: {"status": 401}, "a": 1}}
+    own = own_error(json.dumps({"error": error}).encode())
+    assert own == ErrorData(code=-1, message="m", data={"a": 1})
+
+
 def test_a_challenge_is_kept_as_received_but_not_without_end() -> None:
     challenge = 'Bearer resource_metadata="https://x/.well-known", scope="a b"'
     outcome, _ = split_outcome(status_error(401, {"www-authenticate": challenge}, None).data)
@@ -124,6 +136,14 @@ def test_each_status_is_told_with_something_to_do(status: int) -> None:
 
 def test_a_wait_that_the_server_asks_for_is_told() -> None:
     assert "asking to wait 2.5 s" in describe_status(503, 2.5)
+
+
+def test_an_endless_wait_is_told_as_a_day() -> None:
+    headers = {"retry-after": "9" * 4_000}
+    error = status_error(503, headers, None)
+    outcome, _ = split_outcome(error.data)
+    assert outcome == HttpOutcome(503, retry_after=86_400.0)
+    assert "asking to wait 86400 s" in error.message
 
 
 def test_a_detail_stands_between_what_happened_and_what_to_do() -> None:

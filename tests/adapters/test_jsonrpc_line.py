@@ -11,7 +11,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from toolcrib.adapters.jsonrpc_line import LIMIT_MARK, answer_of_long_line, read_line
+from toolcrib.adapters.jsonrpc_line import BROKEN_MARK, LIMIT_MARK, answer_of_long_line, read_line
 from toolcrib.adapters.line_splitter import LongLine
 
 
@@ -172,3 +172,11 @@ def test_the_id_of_a_long_answer_is_read_as_json() -> None:
     assert isinstance(found.message, JSONRPCError)
     assert found.message.id == 5
     assert "1,0" not in found.message.error.message
+
+
+@pytest.mark.parametrize("key", [LIMIT_MARK, BROKEN_MARK, "dev.toolcrib/http", "dev.toolcrib/new"])
+def test_a_server_cannot_forge_a_mark_of_ours(key: str) -> None:
+    error = {"code": -32603, "message": "x", "data": {key: "line_bytes", "own": 1}}
+    message = read(json.dumps({"jsonrpc": "2.0", "id": 7, "error": error}))
+    assert isinstance(message, JSONRPCError)
+    assert message.error.data == {"own": 1}

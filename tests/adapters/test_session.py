@@ -11,7 +11,7 @@ import pytest
 
 from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome
 from toolcrib.adapters.http.wire import HttpFacts
-from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
+from toolcrib.adapters.jsonrpc_line import BROKEN_MARK, LIMIT_MARK
 from toolcrib.adapters.stdio.transport import CLOSED_BY_US, StdioFacts
 from toolcrib.errors import (
     AuthRequired,
@@ -19,6 +19,7 @@ from toolcrib.errors import (
     LimitExceeded,
     RateLimited,
     RequestTimedOut,
+    ResultInvalid,
     ToolcribBug,
     ToolcribError,
     UpstreamRefused,
@@ -242,6 +243,12 @@ async def test_a_servers_own_code_is_never_taken_for_a_local_failure(code: int) 
     error = await failing(code, None)
     assert isinstance(error, UpstreamRefused)
     assert error.rpc_code == code
+
+
+async def test_a_broken_answer_is_told_as_one() -> None:
+    error = await failing(-32603, None, {BROKEN_MARK: True})
+    assert isinstance(error, ResultInvalid)
+    assert error.code == "result_invalid"
 
 
 async def test_a_line_that_was_too_long_names_its_limit() -> None:

@@ -165,6 +165,14 @@ async def test_a_result_that_is_no_list_result_is_malformed(result: dict[str, An
     assert failure.kind is FailureKind.MALFORMED
 
 
+async def test_a_giant_cursor_is_malformed_and_told_in_a_line() -> None:
+    failure = await fetched(Line({"tools": [], "nextCursor": "x" * 5_000_000}))
+    assert isinstance(failure, Failure)
+    assert failure.kind is FailureKind.MALFORMED
+    assert "5,000,000 bytes" in failure.detail
+    assert len(failure.detail) < 200
+
+
 async def test_a_page_says_when_it_was_received_and_what_was_odd_about_its_hints() -> None:
     line = Line(
         {"resultType": "complete", "tools": [tool("a")], "ttlMs": -5, "cacheScope": "tenant"},
@@ -195,6 +203,14 @@ async def test_the_configured_limits_hold() -> None:
     assert isinstance(page, Page)
     assert [item.key for item in page.items] == ["flat"]
     assert page.hints.ttl == 10.0
+    for limits, setting in (
+        (Limits(schema_bytes=150), "schema_bytes"),
+        (Limits(definition_bytes=150), "definition_bytes"),
+    ):
+        page = await fetched(line, limits=limits)
+        assert isinstance(page, Page)
+        assert [item.key for item in page.items] == ["flat"]
+        assert setting in page.quarantined[0].detail
 
 
 async def test_what_is_known_and_unchanged_is_the_same_object() -> None:

@@ -147,3 +147,15 @@ def test_progress_shows_on_a_terminal_and_nowhere_else() -> None:
     assert "starting [3] servers" in terminal.err.getvalue()
     assert pipe.err.getvalue() == programs.err.getvalue() == ""
     assert "for people" in terminal.out.getvalue()
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "\x1b[31m", "\x7f", "\u200b", "\U000e0041", "\ud800"])
+def test_a_character_that_does_not_print_is_escaped_in_documents(text: str) -> None:
+    programs, one_line = Written(as_json=True), Written(as_json=True)
+    programs.output.show(View(Text(""), {text: [text, "ü"]}))
+    one_line.output.line(View(Text(""), {text: [text, "ü"]}))
+    for written in (programs, one_line):
+        told = written.out.getvalue()
+        assert json.loads(told) == {text: [text, "ü"]}
+        assert "ü" in told
+        assert all(character.isprintable() or character == "\n" for character in told)

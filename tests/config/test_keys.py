@@ -54,6 +54,15 @@ def test_a_loose_umask_does_not_open_the_key_to_others(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_in_place_of_the_key_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "key")
+    key, problem = open_key(tmp_path / "key")
+    assert len(key.secret()) == KEY_BYTES
+    assert problem is not None
+    assert "no regular file" in problem.message
+
+
 def test_processes_that_start_together_get_the_same_key(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from toolcrib.config.keys import open_key;"

@@ -1,6 +1,7 @@
 """Several files, no files, unreadable files; what happens to what was there before."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,53 @@ def test_files_that_cannot_be_read_are_told_with_a_remedy(tmp_path: Path) -> Non
     assert folder is not None
     assert "is a directory" in folder.message
     assert folder.line is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("through_a_link", [True, False])
+def test_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, *, through_a_link: bool
+) -> None:  # pragma: no cover
+    pipe = tmp_path / "mcp.json"
+    os.mkfifo(pipe)
+    if through_a_link:
+        pipe = tmp_path / "link.json"
+        pipe.symlink_to("mcp.json")
+    loaded = load([pipe], {}, tmp_path)
+    (problem,) = loaded.errors
+    assert problem.file == str(pipe)
+    assert "no regular file" in problem.message
+    assert problem.remedy
+
+
+def test_sockets_and_devices_are_refused(tmp_path: Path) -> None:
+    paths = [Path(os.devnull)]
+    if hasattr(socket, "AF_UNIX"):
+        paths.append(tmp_path / "s.json")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(paths[-1]))
+    for path in paths:
+        problem = read_source(path).problem
+        assert problem is not None
+        assert "no regular file" in problem.message
+
+
+def test_a_link_to_a_file_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(ONE)
+    link = tmp_path / "mcp.json"
+    link.symlink_to("one.json")
+    assert commands(load([link], {}, tmp_path)) == commands(
+        load([tmp_path / "one.json"], {}, tmp_path)
+    )
+
+
+def test_a_file_that_is_too_large_is_told_without_reading_it_whole(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    with file.open("wb") as sparse:
+        sparse.truncate(2**40)
+    problem = read_source(file).problem
+    assert problem is not None
+    assert "is larger than 4194304 bytes" in problem.message
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -287,6 +287,17 @@ def test_bytes_of_a_schema_are_bounded_by_its_limit(member: str) -> None:
     assert kept(raw, bounds=Bounds(schema_bytes=1100))
 
 
+@pytest.mark.parametrize("kind", Kind)
+def test_bytes_of_a_whole_definition_are_bounded_by_their_limit(kind: Kind) -> None:
+    raw = {**tool(), "uri": "a:b", "uriTemplate": "a:{b}", "description": "x" * 1024 * 1024}
+    found = refused(raw, kind)
+    assert (found.key, found.reason) == (raw[kind.key], "too_large")
+    assert "definition_bytes" in found.detail
+    size = judge(kind, raw).size
+    assert kept(raw, kind, bounds=Bounds(definition_bytes=size))
+    assert refused(raw, kind, bounds=Bounds(definition_bytes=size - 1)).reason == "too_large"
+
+
 def test_a_long_description_does_not_count_as_schema() -> None:
     assert kept({**tool(), "description": "x" * 5000}, bounds=Bounds(schema_bytes=1000))
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.core.quoting import clipped, enumerated, has_surrogates, literal, quoted
+from toolcrib.core.quoting import clipped, enumerated, excerpt, has_surrogates, literal, quoted
 
 
 @given(st.text(st.characters()), st.integers(2, 80))
@@ -14,6 +14,21 @@ def test_a_clipped_text_is_one_short_line_that_any_terminal_may_print(
     assert len(line) <= limit
     assert not set(line) & set("\n\r\x1b\x00`\u202e\u2028\u200b")
     assert line.encode().decode() == line
+
+
+@given(st.text(st.characters()), st.integers(0, 80))
+def test_an_excerpt_says_how_much_there_is(text: str, limit: int) -> None:
+    shown = excerpt(text, limit)
+    assert shown.startswith(text[:limit])
+    if len(text) <= limit:
+        assert shown == text
+    else:
+        assert shown[limit:] == f"… ({len(text)} characters in all)"
+
+
+def test_an_excerpt_is_short_by_itself() -> None:
+    assert len(excerpt("x" * 5_000_000)) < 2_100
+    assert excerpt("x" * 5_000_000).endswith("(5,000,000 characters in all)")
 
 
 def test_values_are_quoted_as_json_and_strings_as_themselves() -> None:

@@ -3,8 +3,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from toolcrib.core.quarantine import judge
 from toolcrib.core.refs import MISSING, reference_notes, resolved
+from toolcrib.core.snapshot import Kind
 
 ROOT = {"$defs": {"a/b~c": {"x": 1}, "list": [{"y": 2}], "sp ace": 3}, "anyOf": [{}, {"z": 4}]}
 
@@ -20,6 +24,11 @@ ROOT = {"$defs": {"a/b~c": {"x": 1}, "list": [{"y": 2}], "sp ace": 3}, "anyOf": 
         ("#/anyOf/2", MISSING),
         ("#/anyOf/-1", MISSING),
         ("#/anyOf/x", MISSING),
+        ("#/anyOf/01", MISSING),
+        ("#/anyOf/", MISSING),
+        ("#/anyOf/\u0661", MISSING),
+        pytest.param("#/anyOf/" + "9" * 5_000, MISSING, id="more digits than Python converts"),
+        pytest.param("#/anyOf/" + "0" * 5_000 + "1", MISSING, id="as many zeros"),
         ("#/$defs/none", MISSING),
         ("#/$defs/sp%20ace/deeper", MISSING),
         ("#anchor", MISSING),
@@ -81,3 +90,36 @@ def test_many_references_make_one_short_note() -> None:
     (note,) = reference_notes(schema)
     assert len(note) < 500
     assert "more" in note
+
+
+STEPS = st.one_of(
+    st.sampled_from(
+        ["$defs", "list", "a~1b~0c", "anyOf", "", "~", "~2", "%", "%zz", "%ff", "-", "-0"]
+    ),
+    st.integers(),
+    st.sampled_from("0179\u0661\u00b2").flatmap(
+        lambda digit: st.integers(1, 6_000).map(lambda count: digit * count)
+    ),
+    st.text(st.characters(), max_size=4),
+)
+POINTERS = st.lists(STEPS, max_size=6).map(lambda steps: "#/" + "/".join(map(str, steps)))
+
+
+@settings(deadline=None)
+@given(POINTERS)
+def test_every_pointer_leads_somewhere_or_nowhere(pointer: str) -> None:
+    resolved(ROOT, pointer)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(POINTERS | st.text(st.characters(), max_size=8), min_size=1, max_size=4), st.booleans()
+)
+def test_no_reference_of_a_tool_keeps_it_from_being_judged(
+    pointers: list[str], header_rules: Any
+) -> None:
+    schemas = [{"$ref": pointer, "x-mcp-header": "A"} for pointer in pointers]
+    properties = {str(index): schema for index, schema in enumerate(schemas)}
+    schema = {"type": "object", **ROOT, "properties": properties, "allOf": schemas}
+    raw = {"name": "t", "inputSchema": schema, "outputSchema": schema}
+    assert judge(Kind.TOOLS, raw, header_rules=header_rules).verdict.key == "t"

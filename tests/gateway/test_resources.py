@@ -68,13 +68,85 @@ async def test_a_resource_that_its_server_misses_is_told_with_the_hosts_uri(
     assert [entry[:2] for entry in rig.access.invalidated] == [("beta", RESOURCES)]
 
 
-async def test_the_only_server_with_resources_is_asked_for_what_no_listing_has() -> None:
+@pytest.mark.parametrize("uri", ["unlisted://x", "toolcrib://server/nobody/x"])
+async def test_even_the_only_server_with_resources_is_not_asked_for_what_nothing_names(
+    uri: str,
+) -> None:
     rig = GatewayRig()
     rig.access.put("alpha", TOOLS, [tool("one")])
     rig.access.put("beta", TOOLS, [tool("one")])
     rig.access.capabilities = {"alpha": {"tools": {}}, "beta": {"resources": {}}}
-    await rig.result("resources/read", {"uri": "unlisted://x"})
-    assert rig.access.requests[0].server == "beta"
+    told = await rig.error("resources/read", {"uri": uri})
+    assert (told["code"], told["data"]) == (-32602, {"uri": uri})
+    assert rig.access.requests == []
+
+
+def templates(rig: GatewayRig, **by_server: list[str]) -> None:
+    for server, uris in by_server.items():
+        entries = [{"uriTemplate": uri, "name": uri} for uri in uris]
+        rig.access.put(server, Kind.TEMPLATES, entries)
+
+
+@pytest.mark.parametrize(
+    ("uri", "server"),
+    [
+        ("b://secret", "b"),
+        ("b://secret/one", "c"),
+        ("b://list/ed", "a"),
+        ("d://x/1", "a"),
+        ("d://x/y", "b"),
+        ("nobody://x", "a"),
+    ],
+)
+async def test_the_template_that_describes_a_uri_most_closely_decides(
+    uri: str, server: str
+) -> None:
+    rig = GatewayRig()
+    templates(
+        rig,
+        a=["{+all}", "d://{x}/1"],
+        b=["b://{x}", "d://{x}/{y}", "b://list/{x}"],
+        c=["b://secret/{x}"],
+    )
+    rig.access.put("a", RESOURCES, [{"uri": "b://list/ed", "name": "listed"}])
+    await rig.result("resources/read", {"uri": uri})
+    assert [request.server for request in rig.access.requests] == [server]
+
+
+async def test_of_templates_that_say_the_same_the_first_server_by_id_is_asked() -> None:
+    rig = GatewayRig()
+    templates(rig, b=["x://{one}"], a=["x://{two}"])
+    await rig.result("resources/read", {"uri": "x://1"})
+    assert rig.access.requests[0].server == "a"
+
+
+@pytest.mark.parametrize("kind", [RESOURCES, Kind.TEMPLATES])
+async def test_who_links_to_the_uri_of_another_first_does_not_get_its_readers(kind: Kind) -> None:
+    rig = GatewayRig()
+    rig.access.put("a", TOOLS, [tool("one")])
+    rig.access.put("b", TOOLS, [tool("one")])
+    rig.access.put("b", kind, [{"uri": "b://x", "uriTemplate": "b://{x}", "name": "own"}])
+    rig.answer({"content": [{"type": "resource_link", "uri": "b://x", "name": "n"}]})
+    async with rig.asgi() as host:
+        call = host.modern("tools/call", {"name": "a__one"})
+        (block,) = (await host.ask(**call)).message["result"]["content"]
+        assert block["uri"] == "toolcrib://server/a/b://x"
+        rig.access.answer = echo
+        await read(host, "b://x")
+        await read(host, block["uri"])
+    assert [request.server for request in rig.access.requests] == ["a", "b", "a"]
+
+
+async def test_a_link_goes_before_the_template_for_anything_of_another() -> None:
+    rig = GatewayRig()
+    templates(rig, a=["{+all}"])
+    rig.access.put("b", TOOLS, [tool("one")])
+    rig.answer({"content": [{"type": "resource_link", "uri": "new://x", "name": "n"}]})
+    async with rig.asgi() as host:
+        await host.ask(**host.modern("tools/call", {"name": "b__one"}))
+        rig.access.answer = echo
+        await read(host, "new://x")
+    assert rig.access.requests[-1].server == "b"
 
 
 @pytest.mark.parametrize(

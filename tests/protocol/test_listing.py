@@ -72,6 +72,32 @@ def test_any_string_continues_the_walk_and_the_empty_one_too(cursor: str) -> Non
     assert page_of({"tools": [], "nextCursor": cursor, **HINTS}).next_cursor == cursor
 
 
+@pytest.mark.parametrize(
+    ("cursor", "fits"),
+    [
+        ("x" * 65_536, True),
+        ("x" * 65_537, False),
+        ("é" * 32_769, False),
+        ("\ud800" * 40_000, False),
+    ],
+    ids=["at the limit", "beyond it", "in bytes", "of surrogates"],
+)
+def test_a_cursor_is_bounded(cursor: str, *, fits: bool) -> None:
+    result: dict[str, Any] = {"tools": [], "nextCursor": cursor, **HINTS}
+    if fits:
+        assert page_of(result).next_cursor == cursor
+    else:
+        with pytest.raises(MalformedListing, match="more than the 65,536 that a cursor may have"):
+            page_of(result)
+
+
+def test_the_bound_of_a_cursor_is_handed_in() -> None:
+    result: dict[str, Any] = {"tools": [], "nextCursor": "12345", **HINTS}
+    assert page_of(result, limits=ListingLimits(cursor_bytes=5)).next_cursor
+    with pytest.raises(MalformedListing, match=r"nextCursor .* 5 bytes .* the 4"):
+        page_of(result, limits=ListingLimits(cursor_bytes=4))
+
+
 @pytest.mark.parametrize("more", [{}, {"nextCursor": None}], ids=str)
 def test_an_absent_or_null_cursor_ends_the_walk(more: dict[str, Any]) -> None:
     assert page_of({"tools": [], **more, **HINTS}).next_cursor is None
@@ -157,7 +183,9 @@ def test_the_size_is_handed_in_or_counted() -> None:
     result = {"tools": [tool("a"), tool("b")], **HINTS}
     assert page_of(result, size=12_345).size == 12_345
     assert page_of(result, size=0).size == 0
-    assert page_of(result).size == 2 * len('{"inputSchema":{"type":"object"},"name":"a"}')
+    both = 2 * len('{"inputSchema":{"type":"object"},"name":"a"}')
+    assert page_of(result).size == both
+    assert page_of({**result, "nextCursor": "é" * 1_000}).size == both + 2_000
 
 
 def test_every_kind_is_parsed_from_its_own_member() -> None:

@@ -1,5 +1,6 @@
 """Handshake revisions over HTTP: sessions, announcements, cancellation by notification."""
 
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -9,8 +10,10 @@ from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.testing.asgi_host import BASE, AsgiHost
 from toolcrib.testing.fake_service import FakeService
 from toolcrib.wire.audience import Topic
+from toolcrib.wire.handshake import UNSETTLED
 from toolcrib.wire.http.entry import McpEndpoint
 from toolcrib.wire.http.guard import HttpLimits
+from toolcrib.wire.http.sessions import Sessions
 from toolcrib.wire.jsonwire import Result
 from toolcrib.wire.kernel import Kernel
 from toolcrib.wire.service import HostRequest
@@ -176,23 +179,54 @@ async def test_an_open_stream_keeps_its_session() -> None:
 
 
 @pytest.mark.virtual_time
-async def test_sessions_are_limited_and_idle_ones_make_room() -> None:
-    rig = Rig(HttpLimits(sessions=2, session_idle=100))
-    first = await rig.host.initialize()
-    await rig.host.initialize()
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "h", "version": "1"},
-    }
-    answered = await rig.host.ask(**rig.host.handshake("initialize", params))
+@pytest.mark.parametrize(
+    "limits", [HttpLimits(sessions=2), HttpLimits(sessions_per_peer=2)], ids=["all", "one client"]
+)
+async def test_where_sessions_are_limited_the_one_unused_for_longest_makes_room(
+    limits: HttpLimits,
+) -> None:
+    rig = Rig(limits)
+    first, second = await rig.host.initialize(), await rig.host.initialize()
+    await anyio.sleep(1)
+    await rig.host.ask(**rig.host.handshake("ping", session=first))
+    third = await rig.host.initialize()
+    found = [
+        (await rig.host.ask(**rig.host.handshake("ping", session=session))).status
+        for session in (first, second, third)
+    ]
+    assert found == [200, 404, 200]
+    assert len(rig.service.audience(ANONYMOUS)) == 2
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize(
+    "limits", [HttpLimits(sessions=2), HttpLimits(sessions_per_peer=2)], ids=["all", "one client"]
+)
+async def test_a_session_with_an_open_stream_makes_room_for_nobody(limits: HttpLimits) -> None:
+    rig = Rig(limits)
+    async with AsyncExitStack() as streams:
+        for _ in range(2):
+            headers = {**GET, "mcp-session-id": await rig.host.initialize()}
+            stream = await streams.enter_async_context(rig.host.exchange("GET", headers=headers))
+            await stream.begun.wait()
+        params = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "h", "version": "1"},
+        }
+        answered = await rig.host.ask(**rig.host.handshake("initialize", params))
     assert answered.status == 503
     assert "limit 2" in answered.message["error"]["message"]
-    await anyio.sleep(60)
-    await rig.host.ask(**rig.host.handshake("ping", session=first))
-    await anyio.sleep(60)
-    await rig.host.initialize()
-    assert (await rig.host.ask(**rig.host.handshake("ping", session=first))).status == 200
+
+
+async def test_one_client_cannot_end_the_sessions_of_another() -> None:
+    sessions = Sessions(HttpLimits(sessions=3, sessions_per_peer=2))
+    audience = FakeService().audience(ANONYMOUS)
+    kept = sessions.start(UNSETTLED, ANONYMOUS, audience, "10.0.0.1")
+    flood = [sessions.start(UNSETTLED, ANONYMOUS, audience, "10.0.0.2") for _ in range(50)]
+    assert sessions.find(kept.id, ANONYMOUS) is kept
+    assert [each for each in flood if sessions.find(each.id, ANONYMOUS)] == flood[-2:]
+    assert len(sessions) == 3
 
 
 # ---- announcements ----

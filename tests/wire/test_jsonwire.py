@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from toolcrib.wire.jsonwire import (
+    NotFinite,
     Prepared,
     decode,
     encode,
@@ -30,8 +31,16 @@ def test_what_is_encoded_reads_back_the_same(value: object) -> None:
     assert json.loads(encode(value)) == value
 
 
-def test_numbers_that_json_has_not_become_null() -> None:
-    assert json.loads(encode([float("nan"), float("inf")])) == [None, None]
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")], ids=str)
+@pytest.mark.parametrize("beside", ["plain", "\ud800"], ids=["plain", "surrogate"])
+def test_numbers_that_json_has_not_are_never_written(number: float, beside: str) -> None:
+    with pytest.raises(NotFinite, match=r"content\[0\]\.n"):
+        encode({"text": beside, "content": [{"n": number}]})
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "NaN \ud800"])
+def test_the_words_for_such_numbers_are_ordinary_text(text: str) -> None:
+    assert json.loads(encode({text: text})) == {text: text}
 
 
 def test_deep_nesting_is_encoded_like_any_other_value() -> None:
@@ -73,8 +82,18 @@ def test_responses_carry_the_id_as_it_came() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"\xff\xfe{\x00}\x00", b'"\xe4"', b"[" * 100_000, b"1" * 10_000],
-    ids=["empty", "cut", "utf-16", "latin-1", "too deep", "too many digits"],
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="cut"),
+        pytest.param(b"\xff\xfe{\x00}\x00", id="utf-16"),
+        pytest.param(b'"\xe4"', id="latin-1"),
+        pytest.param(b"[" * 100_000, id="too deep"),
+        pytest.param(b"1" * 10_000, id="too many digits"),
+        pytest.param(b"NaN", id="nan"),
+        pytest.param(b'{"a":[-Infinity]}', id="infinity"),
+        pytest.param(b"[1e999]", id="too large"),
+        pytest.param(b"-1e999", id="too small"),
+    ],
 )
 def test_what_is_no_readable_utf8_json_is_a_value_error(body: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):

@@ -52,6 +52,13 @@ def test_each_kind_of_message_is_read() -> None:
         (b"3", -32600),
         (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
         (b'{"jsonrpc":"2.0","id":null,"method":5}', -32600),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":[],"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":NaN}}', -32700),
         (TOO_LONG, -32600),
     ],
 )
@@ -73,3 +80,11 @@ def test_a_message_is_one_line_whatever_it_holds() -> None:
 def test_params_that_are_not_there_are_not_written_as_null() -> None:
     line = line_of(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="n")))
     assert json.loads(line) == {"jsonrpc": "2.0", "method": "n"}
+
+
+def test_a_result_that_there_is_no_json_for_becomes_an_error_for_its_request() -> None:
+    result = {"lone": "\ud800", "n": float("nan")}
+    line = line_of(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=7, result=result)))
+    written = json.loads(line, parse_constant=pytest.fail)
+    assert (written["id"], written["error"]["code"]) == (7, -32603)
+    assert "`n`" in written["error"]["message"]

@@ -17,6 +17,7 @@ from toolcrib.core.partition import ANONYMOUS
 from toolcrib.errors import ConfigError
 from toolcrib.testing.asgi_host import AsgiHost
 from toolcrib.testing.fake_service import FakeService
+from toolcrib.wire.http import head_patience
 from toolcrib.wire.http.entry import McpEndpoint
 from toolcrib.wire.http.guard import Guard, HttpLimits
 from toolcrib.wire.http.guarded import Guarded
@@ -24,6 +25,8 @@ from toolcrib.wire.http.serving import bound, serve_app
 from toolcrib.wire.jsonwire import Result
 from toolcrib.wire.kernel import Kernel
 from toolcrib.wire.service import HostRequest
+
+HALF = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-never: "
 
 
 def application(service: FakeService) -> Starlette:
@@ -105,6 +108,41 @@ async def test_headers_beyond_the_limit_are_turned_away() -> None:
             many["headers"] |= {f"x-{number}": "1" for number in range(120)}
             assert (await served.client.post(**large)).status_code == 431
             assert (await served.client.post(**many)).status_code == 431
+
+
+@pytest.mark.parametrize(
+    ("before", "begun"),
+    [(b"", b""), (b"", HALF), (b"GET /none HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", HALF)],
+    ids=["nothing", "half a head", "half of the second head"],
+)
+async def test_a_head_that_never_ends_costs_its_connection(
+    before: bytes, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(head_patience, "HEAD_SECONDS", 0.05)
+    with anyio.fail_after(5):
+        async with serving(FakeService()) as served:
+            port = httpx2.URL(served.url).port or 0
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                if before:
+                    await stream.send(before)
+                    await stream.receive()
+                await stream.send(begun)
+                assert [chunk async for chunk in stream] == []
+
+
+async def test_a_request_may_take_longer_than_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head_patience, "HEAD_SECONDS", 0.02)
+
+    async def slow(_request: HostRequest) -> Result:
+        await anyio.sleep(0.1)
+        return {"content": []}
+
+    service = FakeService()
+    service.script = slow
+    with anyio.fail_after(5):
+        async with serving(service) as served:
+            answered = await served.client.post(**served.modern("tools/call", {"name": "t"}))
+    assert answered.status_code == 200
 
 
 async def test_closing_the_connection_cancels_the_request() -> None:

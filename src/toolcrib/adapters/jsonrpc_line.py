@@ -3,6 +3,9 @@
 MCP 2026-07-28, stdio: one message is one line. Real servers also print banners, logs and blank
 lines there, answer with malformed results, and write JSON that only a lenient parser reads (lone
 surrogates, bytes that are no UTF-8): what can be understood is, and the rest is noise.
+
+Errors made here carry marks in their data; a server's errors are freed of such marks as they are
+read, so that no server speaks with our voice, whatever the transport.
 """
 
 import json
@@ -26,9 +29,13 @@ from pydantic_core import from_json
 
 from toolcrib.adapters.line_splitter import LongLine
 from toolcrib.core.jsontypes import is_object
+from toolcrib.protocol.envelope import OWN_PREFIX, without_own
 
-LIMIT_MARK: Final = "dev.toolcrib/limit"
+LIMIT_MARK: Final = f"{OWN_PREFIX}limit"
 """Key in the `data` of an error made here: the name of the limit that an answer exceeded."""
+
+BROKEN_MARK: Final = f"{OWN_PREFIX}broken"
+"""Key in the `data` of an error made here: the answer came, but is no result."""
 
 _ID = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,128}")'
 _ANSWER_HEAD = re.compile(
@@ -67,6 +74,11 @@ def answer_of_long_line(line: LongLine, limit: int) -> SessionMessage | None:
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request_id, error=error))
 
 
+def broken_answer(text: str) -> ErrorData:
+    """The error in place of an answer that came but cannot be used."""
+    return ErrorData(code=INTERNAL_ERROR, message=text, data={BROKEN_MARK: True})
+
+
 def _parse(line: bytes) -> object:
     try:
         return from_json(line)
@@ -97,7 +109,7 @@ def _answered(fields: Mapping[str, Any]) -> JSONRPCMessage | None:
         return None
     result: object = fields["result"]
     if not is_object(result):
-        error = ErrorData(code=INTERNAL_ERROR, message="the server's result is no JSON object")
+        error = broken_answer("the server's result is no JSON object")
         return JSONRPCError(jsonrpc="2.0", id=fields.get("id"), error=error)
     return JSONRPCResponse(jsonrpc="2.0", id=cast("RequestId", fields.get("id")), result=result)
 
@@ -110,5 +122,5 @@ def _error(raw: object) -> ErrorData:
     return ErrorData(
         code=code if isinstance(code, int) else INTERNAL_ERROR,
         message=message if isinstance(message, str) else "the server's error has no message",
-        data=raw.get("data"),
+        data=without_own(raw.get("data")),
     )

@@ -7,8 +7,40 @@ from typing import Final
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.settings import Secret
 
-SHORTEST: Final = 6
+SHORTEST: Final = 8
 """Shorter values are ordinary words and numbers: blotting them would only garble a diagnosis."""
+
+ORDINARY: Final = frozenset(
+    {
+        "application",
+        "arguments",
+        "available",
+        "capabilities",
+        "configuration",
+        "configured",
+        "connection",
+        "debugging",
+        "development",
+        "disabled",
+        "handshake",
+        "information",
+        "initialize",
+        "initialized",
+        "localhost",
+        "production",
+        "protocol",
+        "resource",
+        "resources",
+        "response",
+        "revision",
+        "streamable",
+        "streamable-http",
+        "transport",
+        "unavailable",
+        "undefined",
+    }
+)
+"""Longer words that configurations set and diagnoses are made of: nobody's secret."""
 
 BLOT: Final = "***"
 
@@ -27,7 +59,8 @@ class Redaction:
     def __init__(self, secrets: Iterable[Secret]) -> None:
         values = {secret.reveal() for secret in secrets}
         values.update(line for value in tuple(values) for line in value.splitlines())
-        self._values = sorted((v for v in values if len(v) >= SHORTEST), key=len, reverse=True)
+        secret = (v for v in values if len(v) >= SHORTEST and v.lower() not in ORDINARY)
+        self._values = sorted(secret, key=len, reverse=True)
 
     @property
     def longest(self) -> int:

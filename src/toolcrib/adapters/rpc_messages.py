@@ -7,9 +7,11 @@ one odd string in one tool's schema would cost the whole listing.
 import json
 
 from mcp_types import JSONRPCMessage
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from toolcrib.adapters.jsonrpc_line import read_line
+from toolcrib.core.finite import place_not_finite
+from toolcrib.core.quoting import quoted
 
 __all__ = ["UnreadableMessage", "read_message", "write_message"]
 
@@ -30,9 +32,18 @@ def read_message(raw: bytes | str) -> JSONRPCMessage:
 
 
 def write_message(message: JSONRPCMessage) -> bytes:
-    """The message as UTF-8 JSON; a lone surrogate is escaped, its only form on a wire."""
+    """The message as UTF-8 JSON; a lone surrogate is escaped, its only form on a wire.
+
+    Raises `ValueError` for NaN and infinities, naming the place: pydantic's own writer would turn
+    them into null, which is another value.
+    """
+    fields = message.model_dump(by_alias=True, exclude_unset=True)
     try:
-        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        written = to_json(fields, inf_nan_mode="constants")
     except PydanticSerializationError:
-        fields = message.model_dump(by_alias=True, exclude_unset=True)
-        return json.dumps(fields, separators=(",", ":")).encode()
+        written = json.dumps(fields, separators=(",", ":")).encode()
+    if b"NaN" in written or b"Infinity" in written:
+        place = place_not_finite(fields)
+        if place is not None:
+            raise ValueError(f"NaN or an infinity, which JSON has not, stands at {quoted(place)}")
+    return written

@@ -131,10 +131,11 @@ class Catalogs:
         began = self._clock.now().mono
         outcome = "cancelled"
         try:
-            upstream = await supervisor.ready()
-            result = await upstream.request(
-                method, params, timeout=timeout or self._limits.call_seconds, progress=progress
-            )
+            async with supervisor.turns.take():
+                upstream = await supervisor.ready()
+                result = await upstream.request(
+                    method, params, timeout=timeout or self._limits.call_seconds, progress=progress
+                )
             outcome = "tool_error" if result.get("isError") is True else "ok"
         except ToolcribError as error:
             outcome = error.code

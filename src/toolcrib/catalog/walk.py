@@ -70,7 +70,8 @@ async def fetch_page(
         era=upstream.facts.era,
         received=clock.now(),
         limits=ListingLimits(
-            Bounds(limits.schema_depth, limits.schema_bytes), ttl_clamp=limits.ttl_clamp
+            Bounds(limits.definition_bytes, limits.schema_depth, limits.schema_bytes),
+            ttl_clamp=limits.ttl_clamp,
         ),
         known=known,
     )

@@ -29,17 +29,35 @@ app = typer.Typer(
 
 Config = Annotated[
     list[Path] | None,
-    typer.Option("--config", "-c", help="An mcp.json or toolcrib.toml; repeat it for more."),
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="An mcp.json or toolcrib.toml; repeat it for more. Without it: the files of the "
+        "working directory and of the user's configuration.",
+    ),
 ]
 Url = Annotated[
     str | None,
-    typer.Option(help="Speak to a running gateway instead, such as http://127.0.0.1:8770/mcp."),
+    typer.Option(
+        metavar="URL",
+        help="Speak to a running gateway instead, such as http://127.0.0.1:8770/mcp.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing on disk.")]
-Wait = Annotated[float, typer.Option(help="Seconds to wait for servers that are still starting.")]
-KindName = Annotated[str, typer.Option("--kind", help="tools, prompts, resources or templates.")]
-Servers = Annotated[list[str] | None, typer.Argument(help="Server ids; none: all of them.")]
+Wait = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="How long to wait for servers to start; 0: take what is kept."
+    ),
+]
+KindName = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="tools, prompts, resources or templates.")
+]
+Servers = Annotated[
+    list[str] | None, typer.Argument(help="Server ids; none: all of them.", metavar="SERVER")
+]
 
 
 def _source(
@@ -94,7 +112,11 @@ def _everything(
 def serve(
     config: Config = None,
     http: Annotated[
-        str | None, typer.Option(help="Serve HTTP on HOST:PORT; without it, standard streams.")
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve HTTP there, port 0 for a free one; without it, standard streams.",
+        ),
     ] = None,
     exposure: Annotated[
         Literal["auto", "full", "search", "code"] | None,
@@ -116,7 +138,10 @@ def serve(
         bool, typer.Option("--json", help="Write the log as JSON, one line each.")
     ] = False,
 ) -> None:
-    """Serve every configured server as one MCP server."""
+    """Serve every configured server as one MCP server.
+
+    Ends with code 0 when it is interrupted, or when its host closes standard input.
+    """
     from toolcrib.cli.verb_serve import Serving
     from toolcrib.cli.verb_serve import serve as run
 
@@ -145,7 +170,10 @@ def list_(
     no_store: NoStore = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what the servers have, under the names that hosts see."""
+    """List what the servers have, under the names that hosts see.
+
+    Exit code 1 where a server did not answer; it is told on standard error.
+    """
     from toolcrib.cli.verb_list import list_items, list_servers
 
     source = _source(config, url, no_store, wait)
@@ -157,7 +185,7 @@ def list_(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="The name that hosts see, or a URI.")],
+    name: Annotated[str, typer.Argument(help="The name that hosts see, or a URI.", metavar="NAME")],
     config: Config = None,
     url: Url = None,
     kind: KindName = "tools",
@@ -174,22 +202,28 @@ def show(
 
 @app.command()
 def call(
-    name: Annotated[str, typer.Argument(help="The name that hosts see.")],
+    name: Annotated[str, typer.Argument(help="The name that hosts see.", metavar="NAME")],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(help="name=value, name:=json, outer.inner=value.", metavar="[ARGUMENT]..."),
+        typer.Argument(help="name=value, name:=json, outer.inner=value.", metavar="ARGUMENT"),
     ] = None,
     args: Annotated[
-        str | None, typer.Option(help="All arguments as JSON, @file, or - for standard input.")
+        str | None,
+        typer.Option(metavar="JSON", help="All arguments as JSON, @file, or - for standard input."),
     ] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds the call may take.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long the call may take.")
+    ] = None,
     config: Config = None,
     url: Url = None,
     wait: Wait = 10.0,
     no_store: NoStore = False,
     as_json: AsJson = False,
 ) -> None:
-    """Call one tool; exit code 1 where the tool reports an error."""
+    """Call one tool and show its result.
+
+    Exit code 1 where the tool reports an error, or cannot be called.
+    """
     from toolcrib.cli.verb_call import call as run
 
     source = _source(config, url, no_store, wait)
@@ -206,10 +240,15 @@ def watch(
     config: Config = None,
     url: Url = None,
     kind: Annotated[
-        list[str] | None, typer.Option(help="May be given several times; tools if not given.")
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="tools, prompts, resources or templates; may be given several times.  "
+            "[default: tools]",
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--for", help="Stop after so many seconds.")
+        float | None, typer.Option("--for", metavar="SECONDS", help="Stop after so long.")
     ] = None,
     no_store: NoStore = False,
     as_json: AsJson = False,
@@ -233,7 +272,10 @@ def diff(
     wait: Wait = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the servers with what was kept of them; exit code 1 where anything changed."""
+    """Compare the servers with what was kept of them.
+
+    Exit code 1 where anything changed, or a server did not answer.
+    """
     from toolcrib.cli.verb_diff import show_difference
 
     source = _source(config, None, no_store=False, wait=wait)
@@ -246,11 +288,19 @@ def probe(
     config: Config = None,
     url: Url = None,
     kind: KindName = "tools",
-    walks: Annotated[int, typer.Option(min=1, max=100, help="Listings over each connection.")] = 3,
-    connections: Annotated[int, typer.Option(min=1, max=20, help="New connections.")] = 2,
+    walks: Annotated[
+        int,
+        typer.Option(min=1, max=100, metavar="COUNT", help="Listings over each connection."),
+    ] = 3,
+    connections: Annotated[
+        int, typer.Option(min=1, max=20, metavar="COUNT", help="New connections.")
+    ] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for the same listing again and again; exit code 1 where the answers differ."""
+    """Ask for the same listing again and again.
+
+    Exit code 1 where a listing failed, or differs from another one.
+    """
     from toolcrib.cli.verb_probe import probe as run
 
     source = _source(config, url, no_store=True)

@@ -138,13 +138,21 @@ def chosen(settings: Settings, wanted: Iterable[str]) -> tuple[ServerSettings, .
 
 
 async def read_all(
-    open_: Opened, source: Source, output: Output, kind: Kind
+    open_: Opened, source: Source, output: Output, *kinds: Kind
 ) -> tuple[Reading, ...]:
-    """Every server's catalog of a kind, after waiting for the servers to be there."""
+    """Every server's catalogs of some kinds, after waiting for the servers to be there."""
     catalogs = open_.crib.catalogs()
+    found: dict[Kind, tuple[Reading, ...]] = {}
+
+    async def read(kind: Kind) -> None:
+        found[kind] = await catalogs.read(kind)
+
     count = len(catalogs.server_ids())
-    asking = f"asking {count} server{'s' * (count != 1)} for {kind.label}"
-    with output.progress(asking), anyio.move_on_after(source.patience):
-        await catalogs.reach()
-    with output.progress(asking):
-        return await catalogs.read(kind)
+    what = ", ".join(kind.label for kind in kinds)
+    with output.progress(f"asking {count} server{'s' * (count != 1)} for {what}"):
+        with anyio.move_on_after(source.patience):
+            await catalogs.reach()
+        async with anyio.create_task_group() as tasks:
+            for kind in kinds:
+                tasks.start_soon(read, kind)
+    return tuple(reading for kind in kinds for reading in found[kind])

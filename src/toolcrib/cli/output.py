@@ -4,6 +4,7 @@ Standard output holds the answer and nothing else; complaints and progress go to
 """
 
 import json
+import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from toolcrib.config.problem import Problem
+
+_UNSEEN: Final = re.compile(r"[^\n -~]")
+"""What may not print; line breaks are the document's own, those in texts are escaped by then."""
 
 _NOT_WRAPPED: Final = 4_096
 """Columns of what is no terminal: whoever reads it wraps lines as they like."""
@@ -103,8 +107,16 @@ class Output:
     def _write_json(self, document: Any, indent: int | None) -> None:
         separators = (",", ":") if indent is None else None
         written = json.dumps(document, ensure_ascii=False, indent=indent, separators=separators)
+        if not written.isprintable():
+            written = _UNSEEN.sub(_escaped, written)
         self._stdout.write(f"{written}\n")
         self._stdout.flush()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """The character as JSON writes it for ASCII, unless it prints: a terminal must not obey it."""
+    character = found[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def _print(console: "Console", shown: "RenderableType") -> None:

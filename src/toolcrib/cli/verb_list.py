@@ -6,8 +6,11 @@ from toolcrib.cli.exposed import exposed_name, kind_of
 from toolcrib.cli.item_table import item_rows, items_view
 from toolcrib.cli.opening import Source, opened, read_all
 from toolcrib.cli.output import Output
-from toolcrib.cli.server_table import server_row, servers_view
+from toolcrib.cli.server_table import ServerRow, server_row, servers_view
 from toolcrib.core.snapshot import Kind
+
+NOT_RUN = ("disabled", "unusable")
+AS_WANTED = ("ready", "disabled")
 
 
 async def list_items(source: Source, output: Output, kind_name: str) -> Exit:
@@ -28,13 +31,13 @@ async def list_servers(source: Source, output: Output) -> Exit:
     """Lists the servers, with what each has and whether it is there."""
     async with opened(source, output) as open_:
         catalogs = open_.crib.catalogs()
-        readings = [await read_all(open_, source, output, kind) for kind in Kind]
+        readings = await read_all(open_, source, output, *Kind)
         rows = [
-            server_row(
-                catalogs.status(server),
-                [reading for each in readings for reading in each if reading.server == server],
-            )
+            server_row(catalogs.status(server), [it for it in readings if it.server == server])
             for server in catalogs.server_ids()
         ]
-        output.show(servers_view(rows))
-        return Exit.FINE if all(row.state == "ready" for row in rows) else Exit.FOUND
+        if open_.loaded is not None:
+            entries = open_.loaded.entries.items()
+            rows += [ServerRow(each, state) for each, state in entries if state in NOT_RUN]
+        output.show(servers_view(sorted(rows, key=lambda row: row.id)))
+        return Exit.FINE if all(row.state in AS_WANTED for row in rows) else Exit.FOUND

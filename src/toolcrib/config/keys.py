@@ -13,6 +13,7 @@ from typing import Final
 
 from toolcrib.config.locations import key_path
 from toolcrib.config.problem import Problem
+from toolcrib.config.regular_file import open_regular
 from toolcrib.settings import Launch, launch_digest
 
 KEY_BYTES: Final = 32
@@ -71,7 +72,7 @@ def _read_or_create(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(KEY_BYTES + 1)
 
 

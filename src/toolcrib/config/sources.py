@@ -7,6 +7,7 @@ from typing import Final
 from toolcrib.config import jsonc, toml_document
 from toolcrib.config.document import LARGEST, BrokenDocument, Node, decoded
 from toolcrib.config.problem import Problem
+from toolcrib.config.regular_file import NotRegularError, open_regular
 
 _EDITOR_FOLDERS: Final = frozenset({".vscode", ".cursor"})
 
@@ -36,12 +37,14 @@ class Source:
 def read_raw(path: Path) -> bytes | Problem:
     """The bytes of a file, no more than are ever read of one."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(LARGEST + 1)
     except FileNotFoundError:
         return _unreadable(path, "does not exist", "check the path, or create the file")
     except IsADirectoryError:
         return _unreadable(path, "is a directory", "name a file inside it")
+    except NotRegularError as error:
+        return _unreadable(path, str(error.strerror), "name a file, or a link to one")
     except PermissionError:
         return _unreadable(path, "may not be read by this user", "change its permissions")
     except OSError as error:

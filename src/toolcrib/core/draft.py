@@ -31,6 +31,8 @@ Reason = Literal[
 class Bounds:
     """How large a definition may be; each excess is a refusal that names its setting."""
 
+    definition_bytes: int = 1024 * 1024
+    """Bytes of one whole definition in canonical form."""
     schema_depth: int = 64
     """Levels of arrays and objects in one schema; everything else in a definition gets as many."""
     schema_bytes: int = 256 * 1024

@@ -110,6 +110,10 @@ def _key_of(kind: Kind, raw: object, bounds: Bounds) -> str | None:
 
 def _refuse(kind: Kind, draft: Draft, *, header_rules: bool) -> Refusal | None:
     """Check and repair a definition that is an object; why it cannot be used, or None."""
+    size, limit = len(draft.text), draft.bounds.definition_bytes
+    if size > limit:
+        much = f"it is {size:,} bytes long, more than {limit:,} (limit definition_bytes)"
+        return Refusal("too_large", much)
     limit = draft.bounds.schema_depth
     brackets = draft.text.count(b"{") + draft.text.count(b"[")
     if brackets > limit and nests_deeper(draft.received, limit + 1):

@@ -28,6 +28,11 @@ def clipped(text: str, limit: int = _CLIPPED) -> str:
     return line if len(text) <= limit else f"{line[: limit - 1]}…"
 
 
+def excerpt(text: str, limit: int = 2_000) -> str:
+    """The text as it is, or its first `limit` characters and how many there are in all."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters in all)"
+
+
 def quoted(text: str, limit: int = _CLIPPED) -> str:
     """A name or a word in back quotes."""
     return f"`{clipped(text, limit)}`"

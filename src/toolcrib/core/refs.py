@@ -3,6 +3,7 @@
 MCP 2026-07-28, basic: `$ref` resolution; JSON Schema 2020-12 core, sections 8 and 9.
 """
 
+import re
 from typing import Final
 from urllib.parse import unquote
 
@@ -11,6 +12,8 @@ from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.schema import positions
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+"""An array index (RFC 6901, section 4), of no more digits than any array has elements."""
 _ANCHORS = ("$anchor", "$dynamicAnchor", "$id", "id")
 
 
@@ -32,7 +35,7 @@ def resolved(root: object, reference: str) -> object:
         step = part.replace("~1", "/").replace("~0", "~")
         if is_object(node) and step in node:
             node = node[step]
-        elif is_array(node) and step.isdecimal() and step.isascii() and int(step) < len(node):
+        elif is_array(node) and _INDEX.fullmatch(step) and int(step) < len(node):
             node = node[int(step)]
         else:
             return MISSING

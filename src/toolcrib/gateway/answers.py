@@ -5,8 +5,9 @@ from typing import Any, Final, cast
 
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import literal, quoted
-from toolcrib.errors import IncompatibleServer, LimitExceeded
-from toolcrib.wire.jsonwire import encode
+from toolcrib.errors import IncompatibleServer, LimitExceeded, ResultInvalid
+from toolcrib.protocol.envelope import without_own
+from toolcrib.wire.jsonwire import NotFinite, encode
 
 _LISTS: Final[Mapping[str, str]] = {
     "tools/call": "content",
@@ -22,8 +23,9 @@ _DENIAL_LENGTH: Final = 300
 def checked(server: str, method: str, result: dict[str, Any], limit: int) -> dict[str, Any]:
     """A result that fits its method, as a copy that may be changed at the top.
 
-    Raises `IncompatibleServer` for a result type nobody asked for, or a shape that hosts could not
-    read, and `LimitExceeded` above `limit` bytes.
+    Keys of ours in its `_meta` are taken out. Raises `IncompatibleServer` for a result type nobody
+    asked for, or a shape that hosts could not read, `ResultInvalid` for numbers that JSON has not,
+    and `LimitExceeded` above `limit` bytes.
     """
     kind = result.get("resultType", "complete")
     if kind != "complete":
@@ -33,11 +35,13 @@ def checked(server: str, method: str, result: dict[str, Any], limit: int) -> dic
             server=server,
         )
     answer = dict(result)
+    if "_meta" in answer:
+        answer["_meta"] = without_own(answer["_meta"])
     if (field := _LISTS.get(method)) is not None:
         _check_list(server, method, field, answer)
     elif not is_object(answer.get("completion")):
         raise _misshapen(server, method, "completion")
-    if (size := len(encode(answer))) > limit:
+    if (size := _size(server, method, answer)) > limit:
         raise LimitExceeded(
             f"the result of {quoted(server)} has {size} bytes, "
             f"more than result_bytes allows ({limit})",
@@ -68,6 +72,15 @@ def _check_list(server: str, method: str, field: str, answer: dict[str, Any]) ->
         return
     if not is_array(value) or not all(is_object(part) for part in value):
         raise _misshapen(server, method, field)
+
+
+def _size(server: str, method: str, answer: dict[str, Any]) -> int:
+    try:
+        return len(encode(answer))
+    except NotFinite as broken:
+        raise ResultInvalid(
+            f"the result of {quoted(server)} for {method} is broken: {broken}", server=server
+        ) from None
 
 
 def _misshapen(server: str, method: str, field: str) -> IncompatibleServer:

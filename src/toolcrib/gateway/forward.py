@@ -11,14 +11,15 @@ from toolcrib.errors import LimitExceeded, ToolcribError, ToolGone, UpstreamRefu
 from toolcrib.facts import CallRefused
 from toolcrib.gateway.answers import checked, denies_existence
 from toolcrib.gateway.links import Links
-from toolcrib.gateway.routes import Routes, Target
+from toolcrib.gateway.routes import Routes
 from toolcrib.gateway.server_errors import contradicts, told
+from toolcrib.gateway.target import Target
 from toolcrib.gateway.trace_context import trace_context
 from toolcrib.ports import Observer
 from toolcrib.protocol.hints import parse_hints
 from toolcrib.settings import Limits
 from toolcrib.wire.faults import invalid_params
-from toolcrib.wire.jsonwire import encode
+from toolcrib.wire.jsonwire import NotFinite, encode
 from toolcrib.wire.mirrored_headers import check_mirrored
 from toolcrib.wire.refusals import refusal
 from toolcrib.wire.service import HostRequest
@@ -157,7 +158,10 @@ class Forwarder:
 
     def _check_arguments(self, original: Original, request: HostRequest) -> None:
         arguments: Mapping[str, Any] = request.params.get("arguments") or {}
-        size = len(encode(arguments))
+        try:
+            size = len(encode(arguments))
+        except NotFinite as broken:  # from a transport of the SDK: our own do not let it in
+            raise invalid_params(f"Invalid arguments: {broken}") from None
         if size > self._limits.argument_bytes:
             limit = self._limits.argument_bytes
             raise LimitExceeded(

@@ -1,15 +1,16 @@
 """URIs inside results: led back to the server that wrote them, as far as we can know it.
 
 A server may link to resources that it lists nowhere, and two servers may mean different things by
-one URI. So what a server links to is remembered, and a URI that would lead to another server is
-shown in the form that names its own.
+one URI. So what a server links to is remembered, and a URI that would lead to another server (one
+that lists it, has a template for it, or linked to it first) is shown in the form that names its
+own.
 """
 
 from typing import Any, Final
 
 from toolcrib.core.jsontypes import is_object
-from toolcrib.core.snapshot import Kind
 from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.placing import listed_at, templated_at
 from toolcrib.gateway.uris import qualified, unqualified
 
 REMEMBERED: Final = 5_000
@@ -54,9 +55,10 @@ class Links:
     async def _shown(self, server: str, uri: str) -> str:
         if unqualified(uri) is not None:
             return qualified(server, uri)
-        original = (await self._listings.held(Kind.RESOURCES)).entries.get(uri)
-        if original is not None:
-            return uri if original.server == server else qualified(server, uri)
+        held = self._listings.held
+        owner = await listed_at(uri, held) or await templated_at(uri, held)
+        if owner is not None:
+            return uri if owner.server == server else qualified(server, uri)
         holder = self._servers.pop(uri, server)
         self._servers[uri] = holder
         if len(self._servers) > REMEMBERED:

@@ -11,7 +11,7 @@ from toolcrib.core.naming import NameTable, Original
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.facts import Finding
 from toolcrib.gateway.uris import expose_uris
-from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY
+from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY, without_own
 from toolcrib.settings import NameStyle
 from toolcrib.wire.jsonwire import Prepared, encode
 from toolcrib.wire.results import tool_for_handshake, tool_for_modern
@@ -99,12 +99,14 @@ def _definition(kind: Kind, name: str, item: Item) -> dict[str, Any]:
     """The definition as exposed: under its exposed name, and without the server's icons.
 
     Hosts check an icon's origin against us, and fetching one would show their address to the
-    server.
+    server. Keys of ours in its `_meta` are taken out, whatever the server wrote there.
     """
     definition = {key: value for key, value in item.definition.items() if key != "icons"}
     definition[kind.key] = name
+    meta = without_own(definition.get("_meta"))
+    if meta is not None:
+        definition["_meta"] = meta
     if kind is Kind.TOOLS:
-        meta = definition.get("_meta")
         own = {CONTRACT_KEY: item.contract}
         definition["_meta"] = {**meta, **own} if is_object(meta) else own
     return definition

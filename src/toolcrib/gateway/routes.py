@@ -1,7 +1,6 @@
 """From what a host names to the server that has it: tools, prompts, resources, references."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
 from toolcrib.catalog.access import CatalogAccess
@@ -11,23 +10,14 @@ from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import CatalogTooOld, RefreshFailed, ToolGone
 from toolcrib.gateway.links import Links
-from toolcrib.gateway.listing import Listing
 from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.placing import Look, caught_at, listed_at, templated_at
+from toolcrib.gateway.target import Target
 from toolcrib.gateway.uris import unqualified
 from toolcrib.wire.faults import RpcFault, invalid_params
-from toolcrib.wire.templates import expands_to
 
 SUGGEST_UP_TO: Final = 2_000
 """Names that an unknown one is compared with; above it nothing is suggested."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a request goes."""
-
-    server: str
-    key: str
-    """The original name or URI."""
 
 
 class Routes:
@@ -63,13 +53,15 @@ class Routes:
     async def resource(self, uri: str) -> Target:
         """The server that a resource is read from.
 
-        In this order: a listed resource, a URI of ours that names its server, an expansion of a
-        listed template, a link that a server gave before, and the only server that has resources at
-        all. Raises `RpcFault` -32602.
+        In this order: a listed resource, a URI of ours that names its server, an expansion of the
+        most specific template, a link that a server gave before, and a template for anything.
+        Raises `RpcFault` -32602 for any other URI: it is not shown to a server that may have
+        nothing to do with it.
         """
         target = await self._place(uri, self._listings.held)
         target = target or await self._place(uri, self._listings.refreshed)
         target = target or self._linked(uri)
+        target = target or await caught_at(uri, self._listings.held)
         if target is None:
             raise unknown_resource(uri)
         await self._relied_on(target.server, Kind.RESOURCES)
@@ -122,17 +114,10 @@ class Routes:
             )
         return reading
 
-    async def _place(self, uri: str, look: Callable[[Kind], Awaitable[Listing]]) -> Target | None:
+    async def _place(self, uri: str, look: Look) -> Target | None:
         """The place of a URI in listings, or in what it says itself."""
-        listed = (await look(Kind.RESOURCES)).entries.get(uri)
-        if listed is not None:
-            return Target(listed.server, listed.item.key)
-        if (target := self._spelled_out(uri)) is not None:
-            return target
-        for template, original in (await look(Kind.TEMPLATES)).entries.items():
-            if expands_to(template, uri):
-                return Target(original.server, uri)
-        return None
+        target = await listed_at(uri, look)
+        return target or self._spelled_out(uri) or await templated_at(uri, look)
 
     def _spelled_out(self, uri: str) -> Target | None:
         parts = unqualified(uri)
@@ -143,17 +128,8 @@ class Routes:
     def _linked(self, uri: str) -> Target | None:
         server = self._links.server_of(uri)
         if server is None or server not in self._access.server_ids():
-            server = self._only_one_with_resources()
-        return None if server is None else Target(server, uri)
-
-    def _only_one_with_resources(self) -> str | None:
-        """The only server with resources, listed or not: no other can be meant then."""
-        found = [
-            server
-            for server in self._access.server_ids()
-            if (facts := self._access.status(server).facts) and "resources" in facts.capabilities
-        ]
-        return found[0] if len(found) == 1 else None
+            return None
+        return Target(server, uri)
 
 
 def unknown_resource(uri: str) -> RpcFault:

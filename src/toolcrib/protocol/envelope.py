@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quoting import quoted
 from toolcrib.protocol.headers import (
     METHOD_HEADER,
@@ -25,9 +26,10 @@ SUBSCRIPTION_ID_KEY = "io.modelcontextprotocol/subscriptionId"
 PROGRESS_TOKEN_KEY = "progressToken"  # noqa: S105 - a name, no secret
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
-CONTRACT_KEY = "dev.toolcrib/contract"
-DIGEST_KEY = "dev.toolcrib/digest"
-SEEN_KEY = "dev.toolcrib/seen"
+OWN_PREFIX = "dev.toolcrib/"
+CONTRACT_KEY = f"{OWN_PREFIX}contract"
+DIGEST_KEY = f"{OWN_PREFIX}digest"
+SEEN_KEY = f"{OWN_PREFIX}seen"
 """Ours (DESIGN section 9): foreign peers ignore them, and nothing requires them."""
 
 NAMED_METHODS: Mapping[str, str] = {
@@ -76,6 +78,16 @@ def modern_headers(
     if method == "tools/call" and params:
         headers |= parameter_headers(input_schema, params.get("arguments") or {})
     return headers
+
+
+def without_own(members: object) -> Any:
+    """What a server sent, without the keys that only toolcrib writes; a copy where there are some.
+
+    Our keys carry weight (limits, HTTP outcomes, contracts), so a server's are never believed.
+    """
+    if not is_object(members) or not any(key.startswith(OWN_PREFIX) for key in members):
+        return members
+    return {key: value for key, value in members.items() if not key.startswith(OWN_PREFIX)}
 
 
 def meta_key_fault(key: str) -> str | None:

@@ -28,6 +28,8 @@ class ListingLimits:
     """How large one definition may be."""
     ttl_clamp: float = DEFAULT_CLAMP
     """Most seconds a hint is believed."""
+    cursor_bytes: int = 64 * 1024
+    """Bytes of a cursor: a walk keeps them all, to notice one that comes twice."""
 
 
 def parse_page(
@@ -49,7 +51,7 @@ def parse_page(
         era: In the modern era hints are expected and a wrong `x-mcp-header` costs its tool.
         received: When it arrived: its freshness counts from here.
         limits: How large a definition may be, and how long a hint is believed.
-        size: Bytes on the wire; None: the sum of the definitions' canonical forms.
+        size: Bytes on the wire; None: the definitions' canonical forms and the cursor together.
         position: How many definitions earlier pages of the walk had, for those without a name.
         known: Items of the snapshot before, by fingerprint: what is unchanged is not judged again.
             They must have been judged in this era and under these limits.
@@ -61,9 +63,9 @@ def parse_page(
         raise MalformedListing(f"the {kind.method} result is {described(result)}, not an object")
     _check_result_type(kind, result, era)
     definitions, cursor = _members(kind, result)
+    counted = _cursor_size(kind, cursor, limits.cursor_bytes)
     items: list[Item] = []
     quarantined: list[Quarantined] = []
-    counted = 0
     for index, raw in enumerate(definitions, position):
         judged = judge(
             kind,
@@ -105,6 +107,16 @@ def _members(kind: Kind, result: JsonObject) -> tuple[JsonArray, str | None]:
         found = described(cursor)
         raise MalformedListing(f"nextCursor of the {kind.method} result is {found}, not a string")
     return definitions, cursor
+
+
+def _cursor_size(kind: Kind, cursor: str | None, limit: int) -> int:
+    size = 0 if cursor is None else len(cursor.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        raise MalformedListing(
+            f"nextCursor of the {kind.method} result is {size:,} bytes long, more than the "
+            f"{limit:,} that a cursor may have"
+        )
+    return size
 
 
 def _hints(result: JsonObject, era: Era, clamp: float) -> Hints:

@@ -101,6 +101,7 @@ class ScriptedUpstream:
         self.on_call: Call | None = None
         """Answers every request that is no listing; None: echoes the parameters as text."""
         self._capabilities = capabilities
+        self._opened = 0
         self._live: dict[_Connection, None] = {}
 
     @property
@@ -153,7 +154,8 @@ class ScriptedUpstream:
         await anyio.sleep(self.latency)
         if self.faults.connect is not None:
             raise self.faults.connect
-        connection = _Connection(self, server, signals)
+        connection = _Connection(self, server, signals, self._opened)
+        self._opened += 1
         self._live[connection] = None
         if self.stream == "open":
             signals.stream_opened()
@@ -178,6 +180,20 @@ class ScriptedUpstream:
     def forget(self, connection: "_Connection") -> None:
         """Takes a connection that ended out of the live ones."""
         self._live.pop(connection, None)
+
+    def list_for(self, connection: int, kind: Kind, cursor: str | None) -> dict[str, Any]:
+        """The list result for one connection, counted from 0; override it to tell them apart."""
+        del connection
+        return self.list_page(kind, cursor)
+
+    async def call_for(
+        self, connection: int, method: str, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The answer to what is no listing; override it to tell connections apart."""
+        del connection
+        if self.on_call is not None:
+            return await self.on_call(method, params)
+        return {"content": [{"type": "text", "text": str(params)}], "resultType": "complete"}
 
     def list_page(self, kind: Kind, cursor: str | None) -> dict[str, Any]:
         """The raw list result for a cursor, from the content as it is now."""
@@ -216,9 +232,12 @@ class ScriptedUpstream:
 class _Connection:
     """One live connection to a scripted server."""
 
-    def __init__(self, script: ScriptedUpstream, server: ServerSettings, signals: Signals) -> None:
+    def __init__(
+        self, script: ScriptedUpstream, server: ServerSettings, signals: Signals, number: int
+    ) -> None:
         self._script = script
         self._server = server
+        self._number = number
         self.signals = signals
         self._reason = ""
         self._over = anyio.Event()
@@ -272,9 +291,7 @@ class _Connection:
         kind = next((kind for kind in Kind if kind.method == method), None)
         if kind is None:
             self._script.calls.append((method, params))
-            if self._script.on_call is not None:
-                return await self._script.on_call(method, params)
-            return {"content": [{"type": "text", "text": str(params)}], "resultType": "complete"}
+            return await self._script.call_for(self._number, method, params)
         return await self._list(kind, params)
 
     async def _list(self, kind: Kind, params: dict[str, Any]) -> dict[str, Any]:
@@ -289,7 +306,7 @@ class _Connection:
         if cursor is not None and faults.refuse_cursors > 0:
             faults.refuse_cursors -= 1
             raise UpstreamRefused("unknown cursor", rpc_code=INVALID_PARAMS)
-        page = script.list_page(kind, cursor)
+        page = script.list_for(self._number, kind, cursor)
         number = script.page_number(cursor)
         if script.latency:
             await anyio.sleep(script.latency)

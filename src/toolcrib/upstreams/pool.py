@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from toolcrib.core.partition import Principal
 from toolcrib.ports import ClientProfile, Clock, Connector, Keys, Observer, SnapshotStore
-from toolcrib.settings import ServerSettings
+from toolcrib.settings import Limits, ServerSettings
 from toolcrib.upstreams.supervisor import Answerer, Supervisor, Wiring, refuse_requests
 
 HEAD_START = 0.1
@@ -46,8 +46,9 @@ class Pool:
         keys: Keys,
         clock: Clock,
         observer: Observer,
+        limits: Limits | None = None,
     ) -> None:
-        self._wiring = Wiring(connector, store, clock, observer)
+        self._wiring = Wiring(connector, store, clock, observer, limits or Limits())
         self._keys = keys
         self._clock = clock
         self._tasks = tasks

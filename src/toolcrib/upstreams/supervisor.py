@@ -6,7 +6,7 @@ A lost one is opened again, with backoff.
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
@@ -27,9 +27,10 @@ from toolcrib.ports import (
     SnapshotStore,
     Upstream,
 )
-from toolcrib.settings import ServerSettings
+from toolcrib.settings import Limits, ServerSettings
 from toolcrib.upstreams.backoff import Attempts
 from toolcrib.upstreams.listeners import Fanout
+from toolcrib.upstreams.turns import Turns
 
 State = Literal["idle", "connecting", "ready", "backoff", "slow_probe", "closed"]
 
@@ -59,6 +60,7 @@ class Wiring:
     """Keeps the eras of servers between starts."""
     clock: Clock
     observer: Observer
+    limits: Limits = field(default_factory=Limits)
 
 
 class Supervisor:
@@ -99,6 +101,8 @@ class Supervisor:
         self._connection = connection
         self._start_after = start_after
         self.fanout = Fanout()
+        self.turns = Turns(server.id, wiring.limits)
+        """Bounds the calls over this connection; taken by whoever forwards one."""
         self._state: State = "idle"
         self._upstream: Upstream | None = None
         self._trouble: ToolcribError | None = None

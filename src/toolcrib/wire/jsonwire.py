@@ -5,11 +5,23 @@ answer (`ttlMs`, `_meta`) is small and encoded each time.
 """
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
+
+from toolcrib.core.finite import place_not_finite
+from toolcrib.core.quoting import quoted
+
+
+class NotFinite(ValueError):
+    """A value holds NaN or an infinity, so that there is no JSON for it; `place` says where."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"NaN or an infinity, which JSON has not, stands at {quoted(place)}")
+        self.place = place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,15 +46,21 @@ Result = dict[str, Any] | Prepared
 
 
 def encode(value: object) -> bytes:
-    """Encode as compact JSON; NaN and infinities, which JSON has not, become null.
+    """Encode as compact JSON.
 
     Lone surrogates are real (servers cut descriptions in the middle of a pair) and have no UTF-8
-    form: such a value is written with escapes.
+    form: such a value is written with escapes. Raises `NotFinite` for NaN and infinities.
     """
     try:
-        return to_json(value, inf_nan_mode="null")
+        written = to_json(value, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError):
-        return json.dumps(value, separators=(",", ":")).encode()
+        written = json.dumps(value, separators=(",", ":")).encode()
+    # The words may as well stand in a text: only then is the value itself looked through.
+    if b"NaN" in written or b"Infinity" in written:
+        place = place_not_finite(value)
+        if place is not None:
+            raise NotFinite(place)
+    return written
 
 
 def encode_result(result: Result) -> bytes:
@@ -67,8 +85,23 @@ def encode_error(request_id: str | int | None, error: dict[str, Any]) -> bytes:
 
 
 def decode(body: bytes) -> object:
-    """Decode UTF-8 JSON as received; ValueError for anything else, and for too deep nesting."""
+    """Decode UTF-8 JSON as received; ValueError for anything else, and for too deep nesting.
+
+    The words NaN and Infinity are no JSON, and a number beyond a float's range would come out as an
+    infinity, which cannot be sent on.
+    """
     try:
-        return json.loads(body.decode())
+        return json.loads(body.decode(), parse_constant=_no_json, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _no_json(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number is beyond the range of a float")
+    return number

@@ -5,6 +5,7 @@ from typing import Final
 
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     ErrorData,
@@ -14,7 +15,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from toolcrib.wire.jsonwire import decode, encode, encode_response
+from toolcrib.core.jsontypes import is_object
+from toolcrib.wire.jsonwire import NotFinite, decode, encode, encode_error, encode_response
 
 TOO_LONG: Final = b""
 """What `LineSplitter` yields for a line that was too long: no message is an empty line."""
@@ -55,7 +57,10 @@ def message_of(line: bytes) -> SessionMessage | JSONRPCError:
     if line is TOO_LONG:
         return _error(INVALID_REQUEST, "the line is longer than line_bytes allows")
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(decode(line), by_name=False))
+        fields = decode(line)
+        if _has_no_usable_id(fields):
+            return _error(INVALID_REQUEST, "the id of a request is a text or a whole number")
+        return SessionMessage(jsonrpc_message_adapter.validate_python(fields, by_name=False))
     except ValidationError:
         return _error(INVALID_REQUEST, "the line is no JSON-RPC message")
     except ValueError:
@@ -63,11 +68,29 @@ def message_of(line: bytes) -> SessionMessage | JSONRPCError:
 
 
 def line_of(message: SessionMessage) -> bytes:
-    """A message as one line; results are encoded as they are, without another look at them."""
+    """A message as one line; results are encoded as they are, without another look at them.
+
+    A result that there is no JSON for is answered with an error: the line is written in any case.
+    """
     content = message.message
     if isinstance(content, JSONRPCResponse):
-        return encode_response(content.id, content.result) + b"\n"
+        try:
+            return encode_response(content.id, content.result) + b"\n"
+        except NotFinite as broken:
+            error = {"code": INTERNAL_ERROR, "message": f"the result is broken: {broken}"}
+            return encode_error(content.id, error) + b"\n"
     return encode(content.model_dump(by_alias=True, exclude_unset=True)) + b"\n"
+
+
+def _has_no_usable_id(fields: object) -> bool:
+    """Whether it asks for an answer under an id that no request can have; SDKs ignore such an id.
+
+    Then they take the request for a notification, and its host waits without end.
+    """
+    if not is_object(fields) or "method" not in fields or "id" not in fields:
+        return False
+    request_id = fields["id"]
+    return isinstance(request_id, bool) or not isinstance(request_id, int | str)
 
 
 def _error(code: int, text: str) -> JSONRPCError:

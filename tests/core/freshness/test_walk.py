@@ -284,6 +284,14 @@ def test_the_page_after_the_last_allowed_one_is_not_even_fetched() -> None:
     assert sent == [None, "1"]
 
 
+def test_a_listing_that_goes_in_circles_shows_no_more_than_the_start_of_its_cursor() -> None:
+    script: Script = [(["a"], "x" * 60_000), (["b"], "x" * 60_000), (["c"], "x" * 60_000)]
+    outcome, _ = walked(script)
+    assert isinstance(outcome, Broken)
+    assert "goes in circles" in outcome.failure.detail
+    assert len(outcome.failure.detail) < 200
+
+
 def test_a_walk_that_takes_too_long_fails() -> None:
     late = NOW.plus(61.0)
     outcome = fold(Walk(TICKET, NOW.mono), page(["a"], at=late), Kind.TOOLS, TEMPO, late)

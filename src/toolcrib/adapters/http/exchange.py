@@ -118,7 +118,7 @@ class Exchange:
     async def _read_answer(self, response: httpx2.Response) -> ErrorData | None:
         kind = media_type(response)
         if self._status in {202, 204}:
-            return self._fail("accepted")
+            return self._fail("accepted", f"HTTP {self._status}")
         if kind == "text/event-stream":
             return await self._follow(response)
         if not kind.endswith("json"):

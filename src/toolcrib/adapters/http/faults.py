@@ -15,7 +15,7 @@ __all__ = ["describe_fault", "fault_error", "name_fault"]
 
 _TEXTS: Final[dict[Fault, tuple[str, str]]] = {
     "accepted": (
-        "the server took the request but promised no answer (HTTP 202)",
+        "the server took the request but promised no answer",
         "this server cannot answer requests on this path; check the URL and the transport",
     ),
     "closed": (

@@ -1,4 +1,4 @@
-"""Makes the errors that a server sends fit to hand on: no forged outcome, no secret echoed."""
+"""Makes the errors that a server sends fit to hand on: no secret is echoed in them."""
 
 import json
 from collections.abc import Iterator
@@ -7,10 +7,7 @@ from typing import Final
 from mcp_types import ErrorData
 
 from toolcrib.adapters.http.launch import read_url
-from toolcrib.adapters.http.outcome import split_outcome
-from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
 from toolcrib.adapters.redaction import Redaction
-from toolcrib.core.jsontypes import is_object
 from toolcrib.settings import HttpLaunch, Secret
 
 __all__ = ["ErrorFilter"]
@@ -48,13 +45,11 @@ class ErrorFilter:
         return self._text(text)
 
     def clean(self, error: ErrorData) -> ErrorData:
-        """The error without our own keys in its data and without secrets in its message and data.
+        """The error without secrets in its message and data.
 
         Data that cannot be looked through (it nests too deeply) is left out.
         """
-        _, data = split_outcome(error.data)
-        if is_object(data) and LIMIT_MARK in data:
-            data = {key: value for key, value in data.items() if key != LIMIT_MARK}
+        data: object = error.data
         try:
             shown = json.dumps(data)
             blotted = self._json(shown)

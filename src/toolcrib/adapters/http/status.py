@@ -10,10 +10,14 @@ from mcp_types import ErrorData
 from pydantic import ValidationError
 
 from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, HttpOutcome, join_outcome
+from toolcrib.protocol.envelope import without_own
 
 __all__ = ["describe_status", "may_pass", "own_error", "parse_retry_after", "status_error"]
 
 _CHALLENGE_LENGTH: Final = 4_096
+
+_LONGEST_WAIT: Final = 86_400.0
+"""Seconds of a `Retry-After` that are believed."""
 
 _REMEDIES: Final[dict[int, str]] = {
     400: "the server does not accept the request's form; check that it speaks this MCP revision",
@@ -40,17 +44,18 @@ def parse_retry_after(value: str | None, date: str | None) -> float | None:
     """Seconds from a `Retry-After` in either form (RFC 9110, 10.2.3); None if it is unreadable.
 
     A date is compared with the answer's own `Date`, so that a server whose clock is wrong still
-    means what it says and no clock of ours is read; without a `Date` it tells nothing.
+    means what it says and no clock of ours is read; without a `Date` it tells nothing. More than
+    a day counts as a day: nobody who asks for that means it to the second.
     """
     if value is None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return float(text)
+        return min(float(text), _LONGEST_WAIT)
     try:
         until, sent = parsedate_to_datetime(text), parsedate_to_datetime(date or "")
-        return max(0.0, (until - sent).total_seconds())
-    except (TypeError, ValueError):
+        return min(max(0.0, (until - sent).total_seconds()), _LONGEST_WAIT)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -76,6 +81,7 @@ def own_error(body: bytes) -> ErrorData | None:
     """The JSON-RPC error in a body; None for others, such as OAuth's with a text in `error`.
 
     `id` and `jsonrpc` are not asked for: a server that refuses a request early may not know them.
+    Keys of ours in its data are taken out.
     """
     try:
         message: object = json.loads(body)
@@ -84,9 +90,11 @@ def own_error(body: bytes) -> ErrorData | None:
     if not isinstance(message, dict):
         return None
     try:
-        return ErrorData.model_validate(cast("dict[str, Any]", message).get("error"))
+        error = ErrorData.model_validate(cast("dict[str, Any]", message).get("error"))
     except ValidationError:
         return None
+    error.data = without_own(error.data)
+    return error
 
 
 def status_error(status: int, headers: Mapping[str, str], own: ErrorData | None) -> ErrorData:

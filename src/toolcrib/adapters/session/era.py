@@ -7,6 +7,8 @@ MCP 2026-07-28, versioning: backward compatibility.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, assert_never
 
+from mcp_types import INTERNAL_ERROR
+
 from toolcrib.adapters.session.attempt import Attempt
 from toolcrib.adapters.session.era_evidence import http_status
 from toolcrib.adapters.session.server_facts import handshake_facts, modern_facts
@@ -16,6 +18,7 @@ from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import (
     IncompatibleServer,
     RequestTimedOut,
+    ResultInvalid,
     ToolcribError,
     UpstreamRefused,
     UpstreamUnreachable,
@@ -53,7 +56,7 @@ _MOST_STEPS: Final = 5
 Renew = Callable[[], Awaitable[Session]]
 """Ends the session and opens another, with a new process where there is one."""
 
-Failure = UpstreamRefused | UpstreamUnreachable | RequestTimedOut
+Failure = UpstreamRefused | UpstreamUnreachable | RequestTimedOut | ResultInvalid
 
 
 class NotStreamable(UpstreamUnreachable):
@@ -197,7 +200,7 @@ class EraSearch:
             raise self._incompatible("contradicts itself about the revisions it speaks", None)
         try:
             return await self.session.negotiate(method, params, stamp, timeout=patience)
-        except (UpstreamRefused, UpstreamUnreachable, RequestTimedOut) as failure:
+        except (UpstreamRefused, UpstreamUnreachable, RequestTimedOut, ResultInvalid) as failure:
             return failure
 
     def _check_transport(self, outcome: object, answer: dict[str, Any] | Failure) -> None:
@@ -241,6 +244,8 @@ def _outcome(failure: Failure) -> ProbeError | ProbeTimedOut | ProbeExited:
             return ProbeTimedOut()
         case UpstreamRefused():
             return ProbeError(failure.rpc_code, failure.data, status)
+        case ResultInvalid():
+            return ProbeError(INTERNAL_ERROR, None, status)
         case UpstreamUnreachable():
             return ProbeExited() if status is None else ProbeError(None, None, status)
         case _:

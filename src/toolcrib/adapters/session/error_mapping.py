@@ -7,12 +7,14 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 from toolcrib.adapters.http.outcome import HttpOutcome, split_outcome
-from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
+from toolcrib.adapters.jsonrpc_line import BROKEN_MARK, LIMIT_MARK
 from toolcrib.core.jsontypes import is_object
+from toolcrib.core.quoting import excerpt, literal
 from toolcrib.errors import (
     AuthRequired,
     LimitExceeded,
     RateLimited,
+    ResultInvalid,
     ToolcribError,
     UpstreamRefused,
     UpstreamUnreachable,
@@ -37,19 +39,23 @@ def is_closing(error: MCPError) -> bool:
 def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
     """The error of the port for an answer that is an error, from a server or a transport of ours.
 
-    `http` says whether a transport of ours wrote the HTTP outcome: a stdio server may forge it.
+    Its message is an excerpt of what the server said: from here it goes to logs, listings and
+    models, and again with each attempt. Marks of ours in the data are believed: `jsonrpc_line` and
+    `own_error` take those out that a server sends. `http` says whether a transport of ours wrote
+    the HTTP outcome: a stdio server may forge it.
     """
+    message = excerpt(error.message)
     outcome, data = split_outcome(error.data) if http else (None, error.data)
     if outcome is None:
-        return _without_outcome(error, data, server)
+        return _without_outcome(error.code, message, data, server)
     details = _details(outcome)
     if outcome.status in _FORBIDDEN:
-        return AuthRequired(error.message, server=server, details=details)
+        return AuthRequired(message, server=server, details=details)
     if outcome.status == _TOO_MANY:
-        return RateLimited(error.message, server=server, details=details)
+        return RateLimited(message, server=server, details=details)
     if outcome.from_server:
         return UpstreamRefused(
-            error.message,
+            message,
             rpc_code=error.code,
             data=data,
             server=server,
@@ -58,15 +64,17 @@ def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
             retry_after=outcome.retry_after,
         )
     if outcome.fault == "too_large":
-        return LimitExceeded(error.message, server=server, details=details)
-    return UpstreamUnreachable(error.message, server=server, details=details)
+        return LimitExceeded(message, server=server, details=details)
+    return UpstreamUnreachable(message, server=server, details=details)
 
 
-def _without_outcome(error: MCPError, data: object, server: str) -> ToolcribError:
+def _without_outcome(code: int, message: str, data: object, server: str) -> ToolcribError:
+    if is_object(data) and BROKEN_MARK in data:
+        return ResultInvalid(message, server=server)
     if is_object(data) and LIMIT_MARK in data:
-        remedy = f"raise the limit `{data[LIMIT_MARK]}`"
-        return LimitExceeded(error.message, server=server, remedy=remedy)
-    return UpstreamRefused(error.message, rpc_code=error.code, data=data, server=server)
+        remedy = f"raise the limit {literal(data[LIMIT_MARK])}"
+        return LimitExceeded(message, server=server, remedy=remedy)
+    return UpstreamRefused(message, rpc_code=code, data=data, server=server)
 
 
 def _details(outcome: HttpOutcome) -> Mapping[str, Any]:

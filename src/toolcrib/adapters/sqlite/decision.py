@@ -36,14 +36,16 @@ class Decided:
 
     answer: Answer
     hint: bool
+    spoilt: bool = False
+    """Whether what was stored of this catalog could not be used and counts as lost."""
 
 
 def decide(connection: sqlite3.Connection, pid: str, operation: Operation, now: float) -> Decided:
     """Run one operation on the record of `pid`, keep what it returns, leave the hint it asks for.
 
-    A stored body that cannot be read counts as lost memory of this one catalog: a new incarnation
-    begins, and the next walk fills it. The operation then runs a second time, which every
-    operation allows for (REPLICAS rule 16).
+    A stored row or body that cannot be used counts as lost memory of this one catalog: a new
+    incarnation begins, and the next walk fills it. Where the body is at fault, the operation runs
+    a second time, which every operation allows for (REPLICAS rule 16).
 
     Raises:
         SnapshotCodecError: The candidate of the operation cannot be encoded; nothing was changed.
@@ -79,7 +81,7 @@ def _decide(
     if operation.reads and trusted:
         found = _find(connection, pid, operation.caller)
         decision = operation.run(found.record, StoreClock(found.server, found.time(now)))
-        if decision.record is found.record:
+        if decision.record is found.record:  # never so of a spoilt row
             return Decided(_filled(decision.answer, found), hint=False)
     with transaction(connection):
         found = _find(connection, pid, operation.caller)
@@ -88,7 +90,8 @@ def _decide(
             record = replace(record, server="")
         decision = operation.run(record, StoreClock(found.server, now))
         _keep(connection, pid, found, decision, body, now)
-    return Decided(_filled(decision.answer, found), decision.hint)
+    spoilt = found.spoilt or not trusted
+    return Decided(_filled(decision.answer, found), decision.hint, spoilt)
 
 
 def _find(connection: sqlite3.Connection, pid: str, caller: Caller) -> Found:

@@ -4,6 +4,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolcrib.core.quoting import clipped
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -22,6 +24,13 @@ class Trouble:
         return (
             f"the store {path} {self.what}; this process keeps catalogs in memory, alone, and "
             f"leaves the file as it is ({self.remedy})"
+        )
+
+    def anew(self, path: Path) -> str:
+        """What happened where, for a process that goes on with the file."""
+        return (
+            f"the store {path} {self.what}; it is listed anew by its server, and nothing else is "
+            f"lost ({self.remedy})"
         )
 
     def waiting(self, path: Path) -> str:
@@ -47,6 +56,12 @@ DAMAGED = Trouble(
 )
 """What a damaged file, or one that is something else, means."""
 
+SPOILT = Trouble(
+    "holds a catalog that cannot be read",
+    "check the disk, and that nothing but toolcrib writes to the file",
+)
+"""What a row or a body that says nothing means."""
+
 _PERMISSION = Trouble(
     "cannot be written",
     "give this user write access to the file and its directory, or set another path",
@@ -69,7 +84,7 @@ _TROUBLES = {
 }
 
 
-def trouble_of(error: sqlite3.Error | OSError | UnusableFile) -> Trouble:
+def trouble_of(error: Exception) -> Trouble:
     """What an exception of opening or using a file means."""
     if isinstance(error, UnusableFile):
         return error.trouble
@@ -78,6 +93,12 @@ def trouble_of(error: sqlite3.Error | OSError | UnusableFile) -> Trouble:
         return Trouble(
             f"cannot be reached: {reason}",
             "the path must be a file this user may write, in a directory likewise",
+        )
+    if not isinstance(error, sqlite3.Error):
+        reason = f"{type(error).__name__}: {clipped(str(error), 200)}"
+        return Trouble(
+            f"cannot be used, for a reason nobody foresaw ({reason})",
+            "move the file away or set another path, and report this",
         )
     # The low byte is the kind; the rest tells apart what an operator would treat alike.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

@@ -60,7 +60,7 @@ class RecordFile:
             row = connection.execute(
                 "SELECT value FROM notes WHERE key = ?", (_note_key(key),)
             ).fetchone()
-        return None if row is None else row[0]
+        return row[0] if row is not None and isinstance(row[0], bytes) else None
 
     def write_note(self, key: str, value: bytes | None, now: float) -> None:
         """Keep a note, or delete it."""
@@ -95,7 +95,9 @@ class RecordFile:
             rows = connection.execute(
                 "SELECT pid FROM hints WHERE number > ? LIMIT ?", (seen, _HINTS_AT_ONCE + 1)
             ).fetchall()
-        return [None] if len(rows) > _HINTS_AT_ONCE else [pid for (pid,) in rows]
+        if len(rows) > _HINTS_AT_ONCE:
+            return [None]
+        return [pid if isinstance(pid, str) else None for (pid,) in rows]
 
     @contextmanager
     def _connected(self, now: float) -> Generator[sqlite3.Connection]:

@@ -92,13 +92,20 @@ def check_version(version: int) -> None:
 def _connection(path: Path, busy_timeout: float) -> sqlite3.Connection:
     # A URI, because a plain name may be special to SQLite (`:memory:`), and because `rw` never
     # creates.
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         timeout=busy_timeout,
         isolation_level=None,
         check_same_thread=False,
     )
+    # Text that is no UTF-8 is damage to one value, which its reader finds; not an error of SQL.
+    connection.text_factory = _text_of
+    return connection
+
+
+def _text_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _is_blank(path: Path) -> bool:

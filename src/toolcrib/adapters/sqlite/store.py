@@ -6,7 +6,6 @@ of any process; a loss of power may cost the last of them, but takes every repli
 along.
 """
 
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +15,7 @@ import anyio.to_thread
 
 from toolcrib.adapters.sqlite.bus import SqliteBus
 from toolcrib.adapters.sqlite.decision import Decided
-from toolcrib.adapters.sqlite.faults import Trouble, UnusableFile, trouble_of
+from toolcrib.adapters.sqlite.faults import SPOILT, Trouble, UnusableFile, trouble_of
 from toolcrib.adapters.sqlite.file import RecordFile
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.adapters.store.memory_bus import MemoryBus
@@ -59,7 +58,7 @@ def open_store(
     file = RecordFile(path, busy_timeout=busy_timeout, keep_days=keep_days)
     try:
         file.open(clock.now().wall)
-    except (UnusableFile, sqlite3.Error, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, catalogs can be kept in memory
         observer.note(StoreDegraded(trouble_of(error).alone(path)))
         return MemoryStore(clock)
     return SqliteStore(file, clock, observer, poll_interval=poll_interval)
@@ -84,6 +83,7 @@ class SqliteStore(RecordStore):
         self._local = MemoryBus()
         self._spare: MemoryStore | None = None
         self._failing = False
+        self._spoilt: set[str] = set()
         self._turn = anyio.Lock()
         # Of its own, so that a slow disk takes no thread from anybody else.
         self._threads = anyio.CapacityLimiter(1)
@@ -107,6 +107,9 @@ class SqliteStore(RecordStore):
             return Decided(await spare.decide(pid, operation), hint=False)
 
         decided = await self._ask(lambda now: self._file.decide(pid, operation, now), in_memory)
+        if decided.spoilt and pid not in self._spoilt:
+            self._spoilt.add(pid)
+            self._observer.note(StoreDegraded(SPOILT.anew(self._file.path)))
         if decided.hint:
             self._local.tell(pid)
         return decided.answer
@@ -163,7 +166,9 @@ class SqliteStore(RecordStore):
                         f"this catalog cannot be stored: {error}",
                         remedy="find the definition with the deepest schema or the longest number",
                     ) from error
-                except (sqlite3.Error, OSError) as error:
+                except Exception as error:
+                    # Not only sqlite3.Error and OSError: what nobody foresaw about a file must
+                    # not end what works without it.
                     raise self._unreachable(trouble_of(error)) from error
                 else:
                     self._failing = False

@@ -17,6 +17,7 @@ from toolcrib.adapters.line_splitter import LineSplitter, LongLine
 from toolcrib.adapters.redaction import Redaction
 from toolcrib.adapters.stdio.noise_count import NoiseCount
 from toolcrib.adapters.stdio.process_group import close_pipe
+from toolcrib.adapters.unreadable_answer import answer_of_unreadable
 
 _TURN: Final = 64
 """Messages taken without letting other tasks run."""
@@ -102,6 +103,7 @@ class StdoutReader:
         if found is None:
             if line and not line.isspace():
                 self._noise.skip(line)
+                found = answer_of_unreadable(line)
         elif isinstance(found.message, JSONRPCError):
             self._clean(found.message.error)
         return found

@@ -13,6 +13,7 @@ from toolcrib.core.freshness.events import Failure, FailureKind
 from toolcrib.core.freshness.record import Published, Ticket
 from toolcrib.core.freshness.tempo import Tempo
 from toolcrib.core.instant import Instant
+from toolcrib.core.quoting import literal
 from toolcrib.core.snapshot import Hints, Item, Kind, Page, Quarantined, Scope, Snapshot
 
 CURSOR_CYCLE = "cursor_cycle"
@@ -107,7 +108,8 @@ def fold(
     if cursor is not None and any(cursor == earlier.next_cursor for earlier in walk.pages):
         names = {item.key for earlier in walk.pages for item in earlier.items}
         if any(item.key not in names for item in page.items):
-            detail = f"the listing goes in circles: cursor {cursor!r} came twice, with new names"
+            shown = literal(cursor)
+            detail = f"the listing goes in circles: cursor {shown} came twice, with new names"
             return Broken(Failure(FailureKind.MALFORMED, detail))
         return _ended(walk, kind, (CURSOR_CYCLE,))
     walk = replace(

@@ -17,6 +17,9 @@ __all__ = ["COMMAND", "Ran", "Room"]
 COMMAND: Final = (sys.executable, "-m", "toolcrib")
 """toolcrib as it is installed for this interpreter."""
 
+_SOURCE: Final = str(Path(__file__).resolve().parents[3])
+"""Commands run the very code that the test has imported, installed or not."""
+
 _PATIENCE: Final = 60.0
 """Seconds after which a command that should have ended is killed."""
 
@@ -51,7 +54,8 @@ class Room:
         self.home = path / "home"
         self.home.mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-        self.env: Mapping[str, str] = {**kept, "HOME": str(self.home), "NO_COLOR": "1", **variables}
+        ours = {"HOME": str(self.home), "NO_COLOR": "1", "PYTHONPATH": _SOURCE}
+        self.env: Mapping[str, str] = {**kept, **ours, **variables}
         """The environment; the directories of the XDG rules follow from the home."""
 
     @property

@@ -10,7 +10,7 @@ from toolcrib.wire.envelope import has_envelope
 from toolcrib.wire.faults import RpcFault
 from toolcrib.wire.http.guard import Headers, HttpLimits, Turned
 from toolcrib.wire.http.handshake_side import HandshakeSide
-from toolcrib.wire.http.message import Gone, Posted, first, parse, read_body
+from toolcrib.wire.http.message import Caller, Gone, Posted, first, parse, read_body
 from toolcrib.wire.http.modern import VERSION_HEADER, ModernSide
 from toolcrib.wire.http.reply import Receive, Send, header_lines, send_json, send_whole, turn_away
 from toolcrib.wire.jsonwire import encode_error
@@ -42,9 +42,11 @@ class McpEndpoint:
 
     async def _dispatch(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         principal = self._principal_of(scope)
+        client = scope.get("client")
+        caller = Caller(principal, client[0] if client else "")
         match scope["method"]:
             case "POST":
-                await self._post(headers, principal, receive, send)
+                await self._post(headers, caller, receive, send)
             case "GET" if not _claims_modern(headers):
                 if _accepts(headers, "text/event-stream"):
                     await self._handshake.get(headers, principal, receive, send)
@@ -56,9 +58,7 @@ class McpEndpoint:
                 allowed = b"POST" if _claims_modern(headers) else b"GET, POST, DELETE"
                 await send_whole(send, 405, fields=((b"allow", allowed),))
 
-    async def _post(
-        self, headers: Headers, principal: Principal, receive: Receive, send: Send
-    ) -> None:
+    async def _post(self, headers: Headers, caller: Caller, receive: Receive, send: Send) -> None:
         turned = _unfit(headers)
         body = turned or await read_body(receive, headers, self._limits)
         if isinstance(body, Turned):
@@ -69,7 +69,7 @@ class McpEndpoint:
             posted = parse(body)
             request_id = posted.id
             side = self._modern if _is_modern(headers, posted) else self._handshake
-            await side.post(posted, headers, principal, receive, send)
+            await side.post(posted, headers, caller, receive, send)
         except RpcFault as fault:
             message = encode_error(request_id, fault.as_error())
             await send_json(send, fault.http_status, message)

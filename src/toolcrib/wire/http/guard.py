@@ -31,6 +31,8 @@ class HttpLimits:
     header_bytes: int = 32 * 1024
     sessions: int = 10_000
     """Handshake sessions that are open at one time."""
+    sessions_per_peer: int = 100
+    """Of these, the sessions of one client address. Behind a proxy all hosts share its address."""
     session_idle: float = 1_800.0
     """Seconds after which an unused handshake session is forgotten."""
     keepalive: float = 15.0

@@ -10,7 +10,7 @@ from toolcrib.errors import LimitExceeded
 from toolcrib.wire.faults import REQUEST_CANCELLED, RpcFault, invalid_request, unserved
 from toolcrib.wire.handshake import agree, initialize_result
 from toolcrib.wire.http.guard import Headers, HttpLimits
-from toolcrib.wire.http.message import Posted, first
+from toolcrib.wire.http.message import Caller, Posted, first
 from toolcrib.wire.http.modern import answer
 from toolcrib.wire.http.reply import Receive, Reply, Send, exchange, send_json, send_whole
 from toolcrib.wire.http.sessions import Session, Sessions
@@ -31,11 +31,12 @@ class HandshakeSide:
         self.sessions = Sessions(limits)
 
     async def post(
-        self, posted: Posted, headers: Headers, principal: Principal, receive: Receive, send: Send
+        self, posted: Posted, headers: Headers, caller: Caller, receive: Receive, send: Send
     ) -> None:
         """Answer one posted message."""
+        principal = caller.principal
         if posted.method == "initialize" and posted.id is not None:
-            await self._initialize(posted, posted.id, principal, send)
+            await self._initialize(posted, posted.id, caller, send)
             return
         session = await self._session(headers, principal, send)
         if session is None:
@@ -78,12 +79,13 @@ class HandshakeSide:
             await send_whole(send, 200)
 
     async def _initialize(
-        self, posted: Posted, request_id: str | int, principal: Principal, send: Send
+        self, posted: Posted, request_id: str | int, caller: Caller, send: Send
     ) -> None:
         service = self._kernel.service
         agreed = agree(posted.params)
+        audience = service.audience(caller.principal)
         try:
-            session = self.sessions.start(agreed, principal, service.audience(principal))
+            session = self.sessions.start(agreed, caller.principal, audience, caller.address)
         except LimitExceeded as full:
             error = unserved(full).as_error()
             await send_json(send, 503, encode_error(request_id, error))

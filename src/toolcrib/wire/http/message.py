@@ -7,6 +7,7 @@ from typing import Any, cast
 import anyio
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
+from toolcrib.core.partition import Principal
 from toolcrib.wire.faults import RpcFault
 from toolcrib.wire.http.guard import Headers, HttpLimits, Turned
 from toolcrib.wire.http.reply import Receive
@@ -15,6 +16,15 @@ from toolcrib.wire.jsonwire import decode
 
 class Gone(Exception):
     """The host went away before its request was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request, and from where."""
+
+    principal: Principal
+    address: str
+    """The address of the client, or of the proxy before it; "" where the server does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

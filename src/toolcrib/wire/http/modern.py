@@ -8,11 +8,10 @@ from mcp.shared.inbound import (
 )
 from mcp_types import HEADER_MISMATCH
 
-from toolcrib.core.partition import Principal
 from toolcrib.wire.envelope import declared_capabilities, opened_version
 from toolcrib.wire.faults import RpcFault, invalid_request
 from toolcrib.wire.http.guard import Headers
-from toolcrib.wire.http.message import Posted, first
+from toolcrib.wire.http.message import Caller, Posted, first
 from toolcrib.wire.http.reply import Receive, Reply, Send, exchange, send_whole
 from toolcrib.wire.jsonwire import encode_error, encode_response
 from toolcrib.wire.kernel import Kernel
@@ -30,7 +29,7 @@ class ModernSide:
         self._keepalive = keepalive
 
     async def post(
-        self, posted: Posted, headers: Headers, principal: Principal, receive: Receive, send: Send
+        self, posted: Posted, headers: Headers, caller: Caller, receive: Receive, send: Send
     ) -> None:
         """Answer one posted message; a host that closes the connection cancels it.
 
@@ -52,7 +51,7 @@ class ModernSide:
             params=posted.params,
             id=posted.id,
             version=version,
-            principal=principal,
+            principal=caller.principal,
             notify=reply.notify,
             capabilities=declared_capabilities(posted.params),
             headers=headers,

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from toolcrib.errors import ConfigError
 from toolcrib.wire.ending import until_cancelled
+from toolcrib.wire.http.head_patience import PatientProtocol
 
 GRACE: Final = 5
 """Seconds that requests in progress get when the server ends."""
@@ -66,7 +67,7 @@ async def serve_app(
     listener = bound(host, port)
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=PatientProtocol,
         ws="none",
         log_config=None,
         access_log=False,

@@ -1,6 +1,8 @@
 """Handshake sessions over HTTP: who they belong to, how many there are, when they are forgotten."""
 
 import secrets
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import anyio
@@ -19,6 +21,8 @@ class Session:
     id: str
     agreed: Agreed
     principal: Principal
+    peer: str
+    """The address of the client that opened it."""
     subscriber: Subscriber
     """What the host still has to be told, also while no stream of it is open."""
     in_flight: dict[str | int, anyio.CancelScope] = field(
@@ -45,21 +49,34 @@ class Sessions:
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._open: dict[str, Session] = {}
+        self._opened_by = Counter[str]()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def start(self, agreed: Agreed, principal: Principal, audience: Audience) -> Session:
-        """A new session; raises `LimitExceeded` when there are too many."""
-        now = anyio.current_time()
-        if len(self._open) >= self._limits.sessions:
-            self._forget_idle(now)
-        if len(self._open) >= self._limits.sessions:
-            raise LimitExceeded(f"too many open sessions (limit {self._limits.sessions})")
+    def start(self, agreed: Agreed, principal: Principal, audience: Audience, peer: str) -> Session:
+        """A new session.
+
+        Where there are too many, of all or of one client, the one that was left unused for longest
+        ends for it: hosts that never say goodbye must not lock out the others. Its host meets a 404
+        and opens another. Raises `LimitExceeded` when all of them are in use.
+        """
+        limits = self._limits
+        if self._opened_by[peer] >= limits.sessions_per_peer:
+            own = (session for session in self._open.values() if session.peer == peer)
+            self._make_room(own, f"sessions of this client (limit {limits.sessions_per_peer})")
+        if len(self._open) >= limits.sessions:
+            self._make_room(self._open.values(), f"sessions (limit {limits.sessions})")
         session = Session(
-            secrets.token_urlsafe(24), agreed, principal, audience.join(Topic), used_at=now
+            secrets.token_urlsafe(24),
+            agreed,
+            principal,
+            peer,
+            audience.join(Topic),
+            used_at=anyio.current_time(),
         )
         self._open[session.id] = session
+        self._opened_by[peer] += 1
         return session
 
     def find(self, session_id: str, principal: Principal) -> Session | None:
@@ -74,12 +91,18 @@ class Sessions:
 
     def end(self, session: Session) -> None:
         """Forget a session; idempotent."""
-        self._open.pop(session.id, None)
+        if self._open.pop(session.id, None) is not None:
+            self._opened_by[session.peer] -= 1
+            if not self._opened_by[session.peer]:
+                del self._opened_by[session.peer]
         session.end()
 
     def _is_idle(self, session: Session, now: float) -> bool:
         return not session.holds and now - session.used_at > self._limits.session_idle
 
-    def _forget_idle(self, now: float) -> None:
-        for session in [s for s in self._open.values() if self._is_idle(s, now)]:
-            self.end(session)
+    def _make_room(self, sessions: Iterable[Session], what: str) -> None:
+        unused = (session for session in sessions if not session.holds)
+        idlest = min(unused, key=lambda session: session.used_at, default=None)
+        if idlest is None:
+            raise LimitExceeded(f"too many open {what}, and all are in use")
+        self.end(idlest)

@@ -1,0 +1,127 @@
+"""Pages that are made from the code are up to date, and what they show works."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolcrib.config.entry import LAUNCH_KEYS
+from toolcrib.config.expansion import Scope, expand
+from toolcrib.config.loading import Loaded, load
+from toolcrib.config.toolcrib_toml import GATEWAY_KEYS, TUNING_KEYS
+from toolcrib.settings import HttpLaunch, Limits, Reconnect, StdioLaunch, Waits
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONFIGURATION = (ROOT / "docs/configuration.md").read_text()
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+def fences(language: str) -> list[str]:
+    return [text for lang, text in FENCE.findall(CONFIGURATION) if lang == language]
+
+
+@pytest.mark.parametrize("tool", ["cli_docs.py", "settings_docs.py"])
+def test_a_generated_page_is_what_the_code_says(tool: str) -> None:
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools" / tool, "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_leads_somewhere(page: Path) -> None:
+    targets = [it for it in LINK.findall(page.read_text()) if "://" not in it]
+    assert [it for it in targets if not (page.parent / it).exists()] == []
+
+
+# ---------------------------------------------------------------- docs/configuration.md
+
+
+def loaded(tmp_path: Path, *texts: tuple[str, str]) -> Loaded:
+    """What files of these names and texts say together."""
+    paths = [tmp_path / name for name, _ in texts]
+    for path, (_, text) in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return load(paths, {"TRACKER_TOKEN": "t"}, tmp_path)
+
+
+@pytest.mark.parametrize("text", fences("json"))
+def test_an_example_of_a_file_has_no_problems(tmp_path: Path, text: str) -> None:
+    found = loaded(tmp_path, ("mcp.json", text))
+    assert found.problems == ()
+    assert found.settings.servers
+
+
+def test_the_first_example_means_what_the_page_says(tmp_path: Path) -> None:
+    git, tracker, archive = loaded(tmp_path, ("mcp.json", fences("json")[0])).settings.servers
+    assert isinstance(git.launch, StdioLaunch)
+    assert (git.launch.command, git.launch.cwd) == ("uvx", "/path/to/a/repository")
+    assert isinstance(tracker.launch, HttpLaunch)
+    assert tracker.launch.headers["Authorization"].reveal() == "Bearer t"
+    assert isinstance(archive.launch, HttpLaunch)
+    assert (archive.launch.transport, archive.disabled) == ("sse", True)
+
+
+def test_the_example_of_a_toolcrib_toml_means_what_the_page_says(tmp_path: Path) -> None:
+    servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
+    found = loaded(tmp_path, ("toolcrib.toml", fences("toml")[0]), ("mcp.json", servers))
+    assert found.problems == ()
+    servers_by_id = {server.id: server for server in found.settings.servers}
+    assert servers_by_id["git"].tools.deny == ("git_reset",)
+    assert servers_by_id["browser"].stateful is True
+    assert servers_by_id["browser"].waits.poll_base == 300
+    assert found.settings.gateway.http == ("127.0.0.1", 8770)
+    assert found.settings.limits.result_bytes == 4_000_000
+
+
+def test_every_key_is_on_the_page() -> None:
+    keys = {*LAUNCH_KEYS, *GATEWAY_KEYS, *(TUNING_KEYS - {"tools", "waits", "reconnect"})}
+    for record in (Limits, Waits, Reconnect):
+        keys |= record.__dataclass_fields__.keys()
+    missing = {key for key in keys if f"`{key}`" not in CONFIGURATION}
+    assert missing == {"enabled"}
+    assert '`"enabled": false`' in CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    ("reference", "meaning"),
+    [
+        ("${NAME}", "value"),
+        ("${env:NAME}", "value"),
+        ("${NAME:-text}", "value"),
+        ("${UNSET:-text}", "text"),
+        ("${input:my-id}", "answer"),
+        ("${workspaceFolder}", "/work/space"),
+        ("${workspaceFolderBasename}", "space"),
+        ("${userHome}", "/home/me"),
+    ],
+)
+def test_a_reference_stands_for_what_the_page_says(reference: str, meaning: str) -> None:
+    env = {"NAME": "value", "TOOLCRIB_INPUT_MY_ID": "answer"}
+    scope = Scope(env, workspace="/work/space", home="/home/me")
+    assert expand(reference, scope, may_vanish=True) == meaning
+
+
+def unknown_key(file: str) -> tuple[str, str]:
+    return file, {"mcp.json": '{"mcpServers": {"a": {"command": "x", "bogus": 1}}}'}.get(
+        file, "[servers.a]\nbogus = 1\n"
+    )
+
+
+def test_an_unknown_key_is_a_warning_in_one_file_and_costs_the_server_in_the_other(
+    tmp_path: Path,
+) -> None:
+    lenient = loaded(tmp_path, unknown_key("mcp.json"))
+    assert [problem.severity for problem in lenient.problems] == ["warning"]
+    assert len(lenient.settings.servers) == 1
+    strict = loaded(tmp_path, unknown_key("mcp.json"), unknown_key("toolcrib.toml"))
+    assert "error" in {problem.severity for problem in strict.problems}
+    assert strict.settings.servers == ()
