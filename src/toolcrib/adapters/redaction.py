@@ -7,37 +7,57 @@ from typing import Final
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.settings import Secret
 
-SHORTEST: Final = 8
+SHORTEST: Final = 6
 """Shorter values are ordinary words and numbers: blotting them would only garble a diagnosis."""
 
 ORDINARY: Final = frozenset(
     {
+        "always",
         "application",
         "arguments",
         "available",
         "capabilities",
+        "client",
+        "closed",
         "configuration",
         "configured",
         "connection",
         "debugging",
+        "default",
         "development",
         "disabled",
+        "failed",
         "handshake",
+        "header",
         "information",
         "initialize",
         "initialized",
+        "listed",
         "localhost",
+        "modern",
+        "notify",
+        "number",
+        "object",
         "production",
+        "prompts",
         "protocol",
+        "public",
+        "python",
+        "qualified",
         "resource",
         "resources",
         "response",
         "revision",
+        "server",
+        "status",
+        "stream",
         "streamable",
-        "streamable-http",
+        "string",
+        "templates",
         "transport",
         "unavailable",
         "undefined",
+        "walked",
     }
 )
 """Longer words that configurations set and diagnoses are made of: nobody's secret."""
