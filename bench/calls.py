@@ -1,7 +1,8 @@
-"""`tools/call` through the gateway, beside a direct connection and beside the bare relay, in one run.
+"""`tools/call` through the gateway, beside a direct connection and the bare relay, in one run.
 
-Prints, for each transport and era: the median latency of each route and its ratio to the relay, processor time
-of the middle process per call, and calls per second at concurrency 16 with its ratio to the relay.
+Prints, for each transport and era: the median latency of each route and its ratio to the relay,
+processor time of the middle process per call, and calls per second at concurrency 16 with its ratio
+to the relay.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The server at the end of every measured path: one tool that answers at once, on the SDK's low-level server."""
+"""The server at the end of every measured path: one tool that answers at once, on the SDK."""
 
 import argparse
 from typing import Any
@@ -30,7 +30,7 @@ def build(tools: int) -> Server[Any]:
     ]
 
     async def on_list(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        _ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         start = int(params.cursor) if params is not None and params.cursor else 0
         page = listing[start : start + 1000]
@@ -38,7 +38,7 @@ def build(tools: int) -> Server[Any]:
         return types.ListToolsResult(tools=page, next_cursor=str(start + 1000) if more else None)
 
     async def on_call(
-        ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+        _ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         text = str((params.arguments or {}).get("text", ""))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])

@@ -39,7 +39,7 @@ async def measure(tools: int, batches: int) -> None:
         reading = await keeper.read()
         assert reading.fresh
         assert len(reading.snapshot or ()) == tools
-        entry = keeper._entry  # noqa: SLF001 - the heart's own state is what is measured
+        entry = keeper._entry  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - it is measured
         asked = Needed(CLOCK.now(), CLOCK.lots())
         clock = microseconds_each(CLOCK.now, batches)
         heart = microseconds_each(lambda: in_the_heart(entry), batches)

@@ -5,7 +5,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,9 +48,9 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def process(*command: str, port: int) -> AsyncIterator[int]:
+async def process(*command: str, port: int) -> AsyncGenerator[int]:
     """A server process that listens on that port; ended by its id."""
-    child = Popen(command, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603, ASYNC220 - own scripts
+    child = Popen(command, stdout=DEVNULL, stderr=DEVNULL)  # noqa: ASYNC220 - own scripts
     try:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -81,7 +81,7 @@ def config(entry: dict[str, object]) -> str:
 
 
 @asynccontextmanager
-async def stdio_routes(era: str) -> AsyncIterator[list[Route]]:
+async def stdio_routes(era: str) -> AsyncGenerator[list[Route]]:
     """Direct, relay and gateway, each over pipes on both hops."""
     entry = config({"command": PYTHON, "args": ["bench/echo_server.py"]})
     direct = StdioServerParameters(command=PYTHON, args=["bench/echo_server.py"])
@@ -104,7 +104,7 @@ async def stdio_routes(era: str) -> AsyncIterator[list[Route]]:
 
 
 @asynccontextmanager
-async def http_routes(era: str) -> AsyncIterator[list[Route]]:
+async def http_routes(era: str) -> AsyncGenerator[list[Route]]:
     """Direct, relay and gateway, each over Streamable HTTP on both hops."""
     echo_port, relay_port, gateway_port = free_port(), free_port(), free_port()
     echo_url = f"http://127.0.0.1:{echo_port}/mcp"

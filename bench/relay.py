@@ -1,8 +1,11 @@
-"""The bare relay: the SDK's server and dispatcher forwarding raw, and nothing else. What a gateway costs at least."""
+"""The bare relay: the SDK's server and dispatcher forwarding raw, and nothing else.
+
+It is what a gateway costs at least.
+"""
 
 import argparse
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -23,7 +26,7 @@ def build(upstream: str, era: str) -> Server[Any]:
     peer: list[Peer] = []
 
     @asynccontextmanager
-    async def lifespan(server: Server[Any]) -> AsyncIterator[None]:
+    async def lifespan(_server: Server[Any]) -> AsyncGenerator[None]:
         if upstream == "stdio":
             command = StdioServerParameters(command=sys.executable, args=["bench/echo_server.py"])
             transport = stdio_client(command)
@@ -34,11 +37,11 @@ def build(upstream: str, era: str) -> Server[Any]:
             yield
 
     async def on_list(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> Any:
         return await peer[0].request("tools/list", {})
 
-    async def on_call(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
+    async def on_call(_ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
         raw = {"name": params.name, "arguments": params.arguments}
         return await peer[0].request("tools/call", raw)
 

@@ -1,6 +1,6 @@
-"""The measuring client: the SDK's transports and dispatcher with the envelope of an era, nothing else."""
+"""The measuring client: the SDK's transports and dispatcher in one era, and nothing else."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -51,13 +51,13 @@ class Peer:
 
 
 @asynccontextmanager
-async def connect(transport: AbstractAsyncContextManager[Any], era: str) -> AsyncIterator[Peer]:
+async def connect(transport: AbstractAsyncContextManager[Any], era: str) -> AsyncGenerator[Peer]:
     """A connection in that era over one of the SDK's client transports."""
 
-    async def refuse(ctx: Any, method: str, params: Any) -> dict[str, Any]:
+    async def refuse(_ctx: Any, method: str, _params: Any) -> dict[str, Any]:
         raise ValueError(method)
 
-    async def ignore(ctx: Any, method: str, params: Any) -> None:
+    async def ignore(_ctx: Any, _method: str, _params: Any) -> None:
         await anyio.lowlevel.checkpoint()
 
     async with transport as (read, write), anyio.create_task_group() as tasks:

@@ -40,7 +40,9 @@ class WalkEnded:
     server: str
     kind: str
     outcome: str
-    """published, renewed, provisional, dirty, superseded, failed."""
+    """published, renewed (nothing new), provisional (a signal came meanwhile, published as stale),
+    dirty (a signal came meanwhile), held (looked at twice first), superseded (a newer walk began),
+    failed."""
     requests: int
     items: int
     quarantined: int

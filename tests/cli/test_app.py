@@ -115,6 +115,12 @@ def test_what_cannot_be_meant_is_an_error_of_usage(
         assert message in programs.error["message"]
 
 
+def test_nothing_is_served_without_a_file(run: Run) -> None:
+    ended = run("serve", "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "error: no server is configured\n" in ended.err
+
+
 @pytest.mark.parametrize("verb", [("list",), ("show", "x"), ("call", "x"), ("diff",), ("probe",)])
 def test_without_a_configuration_it_is_told_where_one_was_looked_for(
     run: Run, tmp_path: Path, verb: tuple[str, ...]

@@ -25,7 +25,7 @@ def fences(language: str) -> list[str]:
     return [text for lang, text in FENCE.findall(CONFIGURATION) if lang == language]
 
 
-@pytest.mark.parametrize("tool", ["cli_docs.py", "settings_docs.py"])
+@pytest.mark.parametrize("tool", ["cli_docs.py", "settings_docs.py", "heart_diagram.py"])
 def test_a_generated_page_is_what_the_code_says(tool: str) -> None:
     made = subprocess.run(
         [sys.executable, ROOT / "tools" / tool, "--check"],

@@ -295,9 +295,11 @@ class Keeper:
                     self._tell(kind, before, snapshot, generation)
             case do.Withdrawn(before):
                 self._asked_again = max(self._asked_again, self._now().mono)
+                self._log.withdrawn()
                 self._note(facts.Withdrawn(server, kind.label))
                 self._tell(kind, before, None, self._entry.hi)
             case do.KeepLastGood(failure, retry_at):
+                self._log.failed()
                 wait = max(0.0, retry_at - self._now().mono)
                 self._note(
                     facts.RefreshFailed(

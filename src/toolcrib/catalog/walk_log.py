@@ -23,6 +23,9 @@ class WalkLog:
         self._items = 0
         self._quarantined = 0
         self._size = 0
+        self._whole = False
+        self._digest = ""
+        """Of the snapshot that is current."""
 
     def requested(self, effect: FetchPage) -> None:
         """A list request goes out; the first one of a ticket begins a walk."""
@@ -33,6 +36,7 @@ class WalkLog:
             self._requests = 0
         if effect.cursor is None:
             self._items = self._quarantined = self._size = 0
+        self._whole = False
         self._requests += 1
 
     def arrived(self, page: Page) -> None:
@@ -40,22 +44,42 @@ class WalkLog:
         self._items += len(page.items)
         self._quarantined += len(page.quarantined)
         self._size += page.size
+        self._whole = page.next_cursor is None
+
+    def failed(self) -> None:
+        """The walk under way, if there is one, brought nothing that can be used."""
+        self._end("failed")
+
+    def withdrawn(self) -> None:
+        """Nothing is current any more, and nothing of a walk under way can be used."""
+        self._end("failed")
+        self._digest = ""
 
     def decided(self, effect: StoreEffect, event: Event) -> None:
         """The store answered: a PUBLISH or RELEASE ends the walk."""
         if isinstance(effect, Release):
-            self._end("failed")
+            self._end("held" if self._whole else "failed")
         elif isinstance(effect, Publish):
-            verdict = event.answer.verdict if isinstance(event, Viewed) else "failed"
-            outcomes = {
-                "done": "published",
-                "refused_dirty": "dirty",
-                "refused_fence": "superseded",
-            }
-            self._end(outcomes.get(verdict, "failed"))
+            self._end(self._outcome(effect, event))
+
+    def _outcome(self, effect: Publish, event: Event) -> str:
+        verdict = event.answer.verdict if isinstance(event, Viewed) else "failed"
+        match verdict:
+            case "refused_dirty":
+                return "dirty"
+            case "refused_fence":
+                return "superseded"
+            case "done" if effect.provisional:
+                return "provisional"
+            case "done":
+                same = effect.candidate.snapshot.digest == self._digest
+                return "renewed" if same else "published"
+            case _:
+                return "failed"
 
     def served(self, snapshot: Snapshot, before: Snapshot | None, generation: int) -> None:
         """A snapshot became current; new content is worth a fact of its own."""
+        self._digest = snapshot.digest
         if before is not None and before.digest == snapshot.digest:
             return
         difference = diff(before, snapshot)

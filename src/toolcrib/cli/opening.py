@@ -78,14 +78,15 @@ def parts_of(
     """The settings and the parts of production, problems told."""
     settings, loaded = settings_of(source, output)
     if all(server.disabled for server in settings.servers):
-        raise _nobody_to_ask(loaded)
+        raise nobody_to_ask(loaded)
     keys, problem = installation_key()
     output.tell([problem] if problem is not None else [])
     with open_parts(settings, observer=observer, keys=keys) as parts:
         yield settings, parts, loaded
 
 
-def _nobody_to_ask(loaded: Loaded | None) -> UsageError:
+def nobody_to_ask(loaded: Loaded | None) -> UsageError:
+    """Why no server is left to speak to."""
     states = set(loaded.entries.values()) if loaded is not None else set[EntryState]()
     if "unusable" in states:
         return UsageError("no configured server can be used", remedy="put right what is told above")

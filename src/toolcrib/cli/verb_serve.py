@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.cli.exits import Exit, UsageError
-from toolcrib.cli.opening import Source, settings_of
+from toolcrib.cli.opening import Source, nobody_to_ask, settings_of
 from toolcrib.cli.output import Output
 from toolcrib.compose import Observation, open_parts
 from toolcrib.config.http_address import parse_http_address
@@ -48,15 +48,17 @@ class Serving:
 async def serve(source: Source, output: Output, serving: Serving) -> Exit:
     """Serves until it is cancelled, or until the host closes standard input.
 
-    A configuration without a server is served all the same: the files are watched.
+    Files without a server are served all the same: they are watched, and one may come.
 
     Raises:
         ConfigError: An address that is none, or cannot be listened on.
-        UsageError: An exposure that is not there yet.
+        UsageError: There is no file, or the exposure is not there yet.
     """
     # What was imported lives as long as the process: full collections need not look at it again.
     gc.freeze()
     settings, loaded = settings_of(source, output)
+    if loaded is not None and not loaded.files:
+        raise nobody_to_ask(loaded)
     settings = _overridden(settings, serving)
     _check_exposure(settings.gateway.exposure)
     observation = Observation(settings, log_format=serving.log_format, log_level=serving.log_level)

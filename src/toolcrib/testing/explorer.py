@@ -1,8 +1,8 @@
-"""An explicit-state explorer: every state that can be reached, breadth first, so traces are shortest.
+"""An explicit-state explorer: every state that can be reached, breadth first, shortest traces.
 
-`explore` visits the states of a `Space` and stops at the first that breaks a promise. `settle` looks
-at what becomes of a set of states once nothing disturbs any more: whether all orders of turns end,
-where they end, and how often something that counts happens on the longest way there.
+`explore` visits the states of a `Space` and stops at the first that breaks a promise. `settle`
+looks at what becomes of a set of states once nothing disturbs any more: whether all orders of turns
+end, where they end, and how often something that counts happens on the longest way there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,12 +42,12 @@ class CalmSpace(Protocol):
         """The promise that a state breaks, in words; empty if it breaks none."""
         ...
 
-    def granted(self, state: int, after: int) -> bool:
+    def counts(self, state: int, after: int) -> bool:
         """Whether the turn from one state to the other counts."""
         ...
 
-    def walking(self, state: int) -> int:
-        """What counts beforehand, in a state that may be the first to count from."""
+    def begun(self, state: int) -> int:
+        """What counts already in a state, if one counts from there."""
         ...
 
     def unconverged(self, state: int) -> str:
@@ -59,6 +59,8 @@ class CalmSpace(Protocol):
 class Explored:
     """What was seen of a space."""
 
+    states: int = 0
+    """How many different states were met."""
     edges: int = 0
     """Turns taken, those to known states included."""
     depth: int = 0
@@ -73,11 +75,6 @@ class Explored:
     origins: dict[int, int] = field(default_factory=dict[int, int])
     """Every state, and the one it was reached from first; -1 for the first of all."""
 
-    @property
-    def states(self) -> int:
-        """How many different states were seen."""
-        return len(self.origins)
-
 
 def explore(space: Space, *, most: int | None = None) -> Explored:
     """Visit every state, or about `most` of them, or all until one breaks a promise."""
@@ -85,9 +82,10 @@ def explore(space: Space, *, most: int | None = None) -> Explored:
     first = space.start()
     found = Explored(broken=space.broken(first), path=[first], origins={first: -1})
     layer = [first]
-    while layer and not found.broken and (most is None or found.states < most):
+    while layer and not found.broken and (most is None or len(found.origins) < most):
         layer = _next_layer(space, found, layer)
         found.depth += bool(layer)
+    found.states = len(found.origins)
     found.exhausted = not layer and not found.broken
     found.seconds = monotonic() - began
     return found
@@ -179,9 +177,9 @@ def _follow(space: CalmSpace, first: int, ahead: dict[int, int], out: Settled, m
         if ahead[state] == UNDER_WAY:
             after = turns.pop(state)
             ahead[state] = max(
-                (ahead[reached] + space.granted(state, reached) for reached in after), default=0
+                (ahead[reached] + space.counts(state, reached) for reached in after), default=0
             )
-            _counted(state, ahead[state] + space.walking(state), out, most)
+            _counted(state, ahead[state] + space.begun(state), out, most)
 
 
 def _entered(space: CalmSpace, state: int, after: list[int], out: Settled) -> None:
@@ -195,7 +193,7 @@ def _entered(space: CalmSpace, state: int, after: list[int], out: Settled) -> No
 def _counted(state: int, count: int, out: Settled, most: int) -> None:
     out.longest = max(out.longest, count)
     if count > most:
-        out.broken = f"promise 3: {count} walks after the last signal, not {most}"
+        out.broken = f"what counts happens {count} times, not at most {most}"
         out.path = [state]
 
 
