@@ -174,7 +174,6 @@ async def test_a_silent_change_and_its_reversal_are_both_shown() -> None:
             assert await gateway.names() == [f"s__{now}"]
 
 
-@pytest.mark.xfail(strict=True, reason="no subscription of a host counts as interest in a catalog")
 @pytest.mark.parametrize("host", ["legacy", "auto"])
 async def test_a_host_that_subscribed_hears_of_a_silent_change_however_long_it_was_quiet(
     host: HostEra,

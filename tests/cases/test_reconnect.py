@@ -288,9 +288,6 @@ async def test_a_tool_of_either_replica_stays_known_to_the_keeper(case: str) -> 
         assert keeper.callable_item("nobody") is None
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the gateway asks its listing only, which holds one of the two"
-)
 async def test_a_tool_of_either_replica_stays_callable_for_a_host() -> None:
     replies = DISAGREEMENTS["each one of its own"]
     script = Replicas(replies, stream="refused")

@@ -91,6 +91,14 @@ class CatalogAccess(Protocol):
         """Mark a catalog stale: something contradicted it, such as an "unknown tool"."""
         ...
 
+    def watch(self, kind: Kind) -> Callable[[], None]:
+        """Count a subscriber of a kind, for whom polls go on; the answer ends that."""
+        ...
+
+    def held_back(self, kind: Kind) -> Mapping[str, Snapshot]:
+        """By server: the other listing of replicas that disagree, whose items stay callable."""
+        ...
+
     def on_published(self, listener: Callable[[PublishedChange], None]) -> Callable[[], None]:
         """Call `listener` after each change of content; the answer ends that. Must not block."""
         ...

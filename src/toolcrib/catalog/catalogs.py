@@ -11,7 +11,7 @@ from toolcrib.catalog.published import Listener, PublishedHook
 from toolcrib.catalog.reading import Reading
 from toolcrib.catalog.server_catalogs import ServerCatalogs
 from toolcrib.core.freshness.events import Reason
-from toolcrib.core.snapshot import Kind
+from toolcrib.core.snapshot import Kind, Snapshot
 from toolcrib.errors import CatalogTooOld, ToolcribError
 from toolcrib.facts import CallForwarded
 from toolcrib.ports import Clock, Observer, Progress
@@ -32,6 +32,7 @@ class Catalogs:
         self._limits = limits
         self._servers: dict[str, ServerCatalogs] = {}
         self._ids: tuple[str, ...] = ()
+        self._watches: dict[object, tuple[Kind, list[Callable[[], None]]]] = {}
         self._hook = PublishedHook()
 
     # ---- which servers there are ----
@@ -40,8 +41,10 @@ class Catalogs:
         """Opens a server's catalogs; ValueError when the id is taken."""
         if server.id in self._servers:
             raise ValueError(f"server {server.id!r} is open already")
-        self._servers[server.id] = self._open(server, self._hook)
+        opened = self._servers[server.id] = self._open(server, self._hook)
         self._ids = tuple(sorted(self._servers))
+        for kind, watches in self._watches.values():
+            watches.append(opened.watch(kind))
 
     def remove(self, server: str) -> ServerCatalogs:
         """Closes a server's catalogs; its connection is the caller's to close."""
@@ -155,6 +158,24 @@ class Catalogs:
         del why
         if server in self._servers:
             self._servers[server].invalidate(kind, Reason.CALL_CONTRADICTED)
+
+    def watch(self, kind: Kind) -> Callable[[], None]:
+        """Counts a subscriber of every server's catalog, also of servers that come later."""
+        token = object()
+        watches = [self._servers[server].watch(kind) for server in self._ids]
+        self._watches[token] = (kind, watches)
+
+        def unwatch() -> None:
+            _, ended = self._watches.pop(token, (kind, []))
+            for end in ended:
+                end()
+
+        return unwatch
+
+    def held_back(self, kind: Kind) -> Mapping[str, Snapshot]:
+        """By server: the other listing of replicas that disagree."""
+        found = {server: self._servers[server].held_back(kind) for server in self._ids}
+        return {server: held for server, held in found.items() if held is not None}
 
     def on_published(self, listener: Listener) -> Callable[[], None]:
         """Calls `listener` after each change of content."""

@@ -195,6 +195,10 @@ class Keeper:
         """The definition a call is checked against, in either listing of disagreeing replicas."""
         return need.callable_item(self._entry, self._now().mono, key)
 
+    def held_back(self) -> Snapshot | None:
+        """The other listing of replicas that disagree, while one of the two is held back."""
+        return self._entry.alternation.other
+
     def need(self) -> None:
         """Asks for a fresh catalog without waiting for it."""
         self._feed(happened.Needed(self._now(), self._lots()))

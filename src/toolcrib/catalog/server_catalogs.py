@@ -132,6 +132,15 @@ class ServerCatalogs:
         """What is held right now."""
         return self._shown(self.keeper(kind).peek())
 
+    def watch(self, kind: Kind) -> Callable[[], None]:
+        """Counts a subscriber of a catalog, for whom polls go on; the answer ends it."""
+        return self.keeper(kind).watch()
+
+    def held_back(self, kind: Kind) -> Snapshot | None:
+        """What shows of the listing that is held back while replicas of the server disagree."""
+        found = self._keepers.get(kind)
+        return None if found is None else self._view.of(found.held_back())
+
     def invalidate(self, kind: Kind, reason: Reason) -> None:
         """Marks a catalog stale."""
         self.keeper(kind).invalidate(reason)

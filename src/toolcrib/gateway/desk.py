@@ -7,6 +7,7 @@ from toolcrib.catalog.access import CatalogAccess, PublishedChange
 from toolcrib.core.snapshot import Kind
 from toolcrib.gateway.forward import Forwarder
 from toolcrib.gateway.hosts import Announcer
+from toolcrib.gateway.interest import Interest
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listing import Naming
 from toolcrib.gateway.listings import Listings
@@ -40,8 +41,13 @@ class Desk:
         routes = Routes(access, self._listings, links, max_stale)
         self._forwarder = Forwarder(access, routes, links, limits, observer)
         self._announcer = Announcer(self._listings, self.audience, clock, observer)
-        self.leave = access.on_published(self._published)
-        """Stops listening to the catalogs; idempotent."""
+        self._interest = Interest(access, self.audience)
+        self._stop_listening = access.on_published(self._published)
+
+    def leave(self) -> None:
+        """Stop listening to the catalogs; idempotent."""
+        self._interest.leave()
+        self._stop_listening()
 
     async def announce(self) -> None:
         """Tell hosts of changes, until cancelled."""
@@ -70,6 +76,7 @@ class Desk:
             raise invalid_params("this cursor is not known here: list again without one")
         listing, answer = await self._listings.answer(kind, modern=request.modern)
         self._announcer.shown(kind, listing.digest)
+        self._interest.listed(kind)
         return answer
 
     def _published(self, change: PublishedChange) -> None:

@@ -1,6 +1,6 @@
 """The listings of one principal: compiled when content changed, stamped per answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import anyio
@@ -8,7 +8,8 @@ from anyio import to_thread
 
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
-from toolcrib.core.snapshot import Kind, Scope
+from toolcrib.core.naming import NameTable, Original
+from toolcrib.core.snapshot import Item, Kind, Scope
 from toolcrib.facts import Listed, ServedStale
 from toolcrib.gateway.listing import Key, Listing, Naming, compile_listing, key_of
 from toolcrib.ports import Clock, Observer
@@ -43,6 +44,11 @@ class Listings:
     def changed(self, kind: Kind) -> None:
         """Take note that content was published: what is held has to be compiled anew."""
         self._changes[kind] += 1
+
+    def named(self, catalogs: Mapping[str, Iterable[Item]], name: str) -> Original | None:
+        """What an exposed name would stand for, were these catalogs listed."""
+        style, limit = self._naming.style, self._naming.limit
+        return NameTable.build(catalogs, style=style, limit=limit).resolve(name)
 
     async def answer(self, kind: Kind, *, modern: bool) -> tuple[Listing, Prepared]:
         """The result of a list request: what every server could show within its wait."""

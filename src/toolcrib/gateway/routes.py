@@ -46,6 +46,8 @@ class Routes:
         reading = await self._relied_on(original.server, kind)
         snapshot = reading.snapshot
         item = None if snapshot is None else snapshot.get(original.item.key)
+        if item is None and (other := self._access.held_back(kind).get(original.server)):
+            item = other.get(original.item.key)
         if item is None:
             raise _gone(kind, name, original.server, ())
         return Original(original.server, item)
@@ -86,6 +88,8 @@ class Routes:
         listing = await self._listings.refreshed(kind)
         if (original := listing.entries.get(name)) is not None:
             return original
+        if (original := self._held_back(kind, name)) is not None:
+            return original
         similar = near(name, listing.entries) if len(listing.entries) <= SUGGEST_UP_TO else ()
         server = self._listings.gone(kind, name)
         if server is None:
@@ -93,6 +97,13 @@ class Routes:
         if server in self._access.server_ids():
             await self._relied_on(server, kind)
         raise _gone(kind, name, server, similar)
+
+    def _held_back(self, kind: Kind, name: str) -> Original | None:
+        """A tool that only the other one of two disagreeing replicas lists stays callable."""
+        held = self._access.held_back(kind)
+        if not held:
+            return None
+        return self._listings.named({s: snapshot.items for s, snapshot in held.items()}, name)
 
     async def _relied_on(self, server: str, kind: Kind) -> Reading:
         """A server's catalog, if it is young enough to call from."""

@@ -76,6 +76,8 @@ class FakeAccess:
         self.walks: Counter[str] = Counter()
         """Reads of single servers, by id."""
         self._servers: dict[str, dict[Kind, Reading]] = {}
+        self.watched: Counter[Kind] = Counter()
+        """How many subscribe to the catalogs of each kind."""
         self._listeners: dict[object, Callable[[PublishedChange], None]] = {}
 
     # ---- what a test sets ----
@@ -185,6 +187,16 @@ class FakeAccess:
     def invalidate(self, server: str, kind: Kind, *, why: str) -> None:
         """Remember that a catalog was contradicted."""
         self.invalidated.append((server, kind, why))
+
+    def watch(self, kind: Kind) -> Callable[[], None]:
+        """Count a subscriber in `watched`, until the answer is called."""
+        self.watched[kind] += 1
+        return lambda: self.watched.subtract([kind])
+
+    def held_back(self, kind: Kind) -> Mapping[str, Snapshot]:
+        """Nothing: replicas never disagree here."""
+        del kind
+        return {}
 
     def on_published(self, listener: Callable[[PublishedChange], None]) -> Callable[[], None]:
         """Call `listener` at each change of content."""

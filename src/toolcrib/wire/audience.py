@@ -4,7 +4,8 @@ A change is a level, not an event: "list again". Each subscriber therefore keeps
 still has to be told, which cannot grow beyond the kinds there are, however slowly its host reads.
 """
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Final
 
@@ -40,19 +41,23 @@ TOPIC_OF: Final = {
 """Templates have no notification of their own: they belong to the resources."""
 
 
+def _nobody() -> None:
+    """Hears that streams came or went, where nobody else wants to."""
+
+
 class Subscriber:
     """One stream to one host."""
 
     def __init__(self, audience: "Audience", topics: frozenset[Topic]) -> None:
         self._audience = audience
-        self._topics = topics
+        self.topics = topics
         self._due: dict[Topic, None] = {}
         self._bell = anyio.Event()
         self._ended = False
 
     def tell(self, topic: Topic) -> bool:
         """Remember that the host has to be told, and say whether it asked for that topic."""
-        wanted = topic in self._topics and not self._ended
+        wanted = topic in self.topics and not self._ended
         if wanted:
             self._due[topic] = None
             self._bell.set()
@@ -85,6 +90,8 @@ class Audience:
     def __init__(self, limit: int = STREAMS) -> None:
         self._limit = limit
         self._subscribers: dict[Subscriber, None] = {}
+        self._wanted: Counter[Topic] = Counter()
+        self._changed: Callable[[], None] = _nobody
         self._closed = False
 
     def __len__(self) -> int:
@@ -99,13 +106,26 @@ class Audience:
             )
         subscriber = Subscriber(self, frozenset(topics))
         self._subscribers[subscriber] = None
+        self._wanted.update(subscriber.topics)
+        self._changed()
         if self._closed:
             subscriber.end()
         return subscriber
 
     def discard(self, subscriber: Subscriber) -> None:
         """Forget a stream; idempotent."""
-        self._subscribers.pop(subscriber, None)
+        if subscriber in self._subscribers:
+            del self._subscribers[subscriber]
+            self._wanted.subtract(subscriber.topics)
+            self._changed()
+
+    def wants(self, topic: Topic) -> bool:
+        """Whether any stream of this moment asked for that topic."""
+        return self._wanted[topic] > 0
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever a stream came or went; one listener, the last one given."""
+        self._changed = listener
 
     def subscribers(self) -> tuple[Subscriber, ...]:
         """The streams of this moment, in the order in which they joined."""
