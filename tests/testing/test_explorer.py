@@ -106,6 +106,14 @@ def test_an_order_that_goes_on_for_ever_is_found(back: int) -> None:
     )
 
 
+def test_an_order_that_never_comes_back_is_found_as_well() -> None:
+    endless = {number: [number + 1] for number in range(3000)}
+    settled = settle(Graph(endless), [0], most=9)
+    assert "for ever" in settled.broken
+    assert settled.path[:3] == [0, 1, 2]
+    assert settled.states < 3000
+
+
 def test_states_that_many_ways_lead_to_are_followed_once() -> None:
     layers = {number: [number + 1, number + 2] for number in range(40)}
     settled = settle(Graph(layers, ends=frozenset({40, 41})), range(40), most=9)

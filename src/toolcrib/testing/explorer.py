@@ -136,12 +136,16 @@ class Settled:
 UNDER_WAY = -1
 """In place of a count: a state that was entered and not left, so that coming back is a loop."""
 
+ENDLESS = 1_000
+"""An order of so many turns in the calm counts as one that goes on for ever."""
+
 
 def settle(space: CalmSpace, states: Iterable[int], *, most: int) -> Settled:
     """Follow every order of turns in the calm from each of these states.
 
-    It is broken if a promise is, if an end has not converged, if an order goes on for ever, or if
-    something that counts happens more than `most` times.
+    It is broken if a promise is, if an end has not converged, if an order goes on for ever (comes
+    back, or has more than `ENDLESS` turns), or if something that counts happens more than `most`
+    times.
     """
     began = monotonic()
     firsts = {first: -1 for state in states for first in space.starts(state)}
@@ -167,10 +171,9 @@ def _follow(space: CalmSpace, first: int, ahead: dict[int, int], out: Settled, m
             turns[state] = after = list(space.after(state))
             _entered(space, state, after, out)
             loops = [reached for reached in after if ahead.get(reached) == UNDER_WAY]
-            if loops:
-                way = [each for each in waiting if ahead.get(each) == UNDER_WAY]
+            if loops or len(turns) > ENDLESS:
                 out.broken = "it may go on for ever"
-                out.path = [*way[way.index(loops[0]) :], loops[0]]
+                out.path = _round(list(turns), loops)
             waiting.extend(reached for reached in after if reached not in ahead)
             continue
         waiting.pop()
@@ -180,6 +183,11 @@ def _follow(space: CalmSpace, first: int, ahead: dict[int, int], out: Settled, m
                 (ahead[reached] + space.counts(state, reached) for reached in after), default=0
             )
             _counted(state, ahead[state] + space.begun(state), out, most)
+
+
+def _round(way: list[int], loops: list[int]) -> list[int]:
+    """The part of the way that leads back to where it came from, or the whole way."""
+    return [*way[way.index(loops[0]) :], loops[0]] if loops else way
 
 
 def _entered(space: CalmSpace, state: int, after: list[int], out: Settled) -> None:

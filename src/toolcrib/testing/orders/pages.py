@@ -19,7 +19,7 @@ def marked(
         items=(Item(name, {"name": name}, f"{name}:{content}", f"{name}:{content}"),),
         quarantined=(),
         next_cursor=None if number == last else str(number + 1),
-        hints=Hints(TTL, oddities=(f"{name} {version} {grant}",)),
+        hints=Hints(TTL, oddities=(f"{name} {version} {grant} {last}",)),
         received=now,
         size=1,
     )
@@ -33,6 +33,12 @@ def reads_of(snapshot: Snapshot) -> tuple[int, ...]:
 def grant_of(snapshot: Snapshot) -> int:
     """The count that its walk was granted at."""
     return int(snapshot.hints.oddities[0].split()[2])
+
+
+def is_whole(snapshot: Snapshot) -> bool:
+    """Whether every page is there."""
+    marks = snapshot.hints.oddities
+    return len(marks) == len(snapshot) == int(marks[-1].split()[3]) + 1
 
 
 def contents_of(snapshot: Snapshot) -> set[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from toolcrib.core.freshness.effects import Begin, Effect, FetchPage, Served
+from toolcrib.core.freshness.effects import Begin, Effect, FetchPage, Served, Withdrawn
 from toolcrib.core.freshness.entry import OPERATIONS, Entry
 from toolcrib.core.freshness.events import (
     Event,
@@ -22,7 +22,7 @@ from toolcrib.core.freshness.record import Ticket
 from toolcrib.core.freshness.replica import step
 from toolcrib.core.instant import Instant
 from toolcrib.testing.orders.moment import NOW
-from toolcrib.testing.orders.pages import marked
+from toolcrib.testing.orders.pages import is_whole, marked
 from toolcrib.testing.orders.replica import Replica
 
 AT = Instant(NOW, NOW)
@@ -38,6 +38,7 @@ def broken_by(before: Replica, event: Event, effects: tuple[Effect, ...], after:
         _one_operation(before.entry, event, effects)
         or _one_walk(effects, after)
         or _only_forward(before, effects, after)
+        or _nothing_lost(before.entry, effects, after.entry)
         or _true(after)
     )
 
@@ -76,6 +77,13 @@ def _only_forward(before: Replica, effects: Iterable[Effect], after: Replica) ->
     return ""
 
 
+def _nothing_lost(before: Entry, effects: tuple[Effect, ...], after: Entry) -> str:
+    withdrawn = any(isinstance(effect, Withdrawn) for effect in effects)
+    if before.held is not None and after.held is None and not withdrawn:
+        return "promise 4: last good was dropped, and nothing was withdrawn"
+    return ""
+
+
 def _goes_back(served: Served, generation: int, digest: str) -> bool:
     if served.generation != generation:
         return served.generation < generation
@@ -86,6 +94,8 @@ def _true(after: Replica) -> str:
     stands, shown = standing(after.entry, NOW), after.shown
     if stands.snapshot is None:
         return ""
+    if not is_whole(stands.snapshot):
+        return "promise 1: half a listing is shown"
     if shown is None or stands.snapshot.digest != shown.digest:
         return "promise 1: something is shown that was never served"
     if shown.grant < after.revokes:

@@ -36,7 +36,7 @@ QUICK: tuple[Bounds, ...] = (
     Bounds("a cold start", cold=True),
     Bounds("a remote store", _CHANGE, remote=True),
     Bounds("with waits", _CHANGE | {Fault.TICK: 1}, HURRIED, walks=3),
-    Bounds("alone, a storm", {Fault.SPURIOUS: 4}, alone=True),
+    Bounds("alone, a storm", _CHANGE | {Fault.SPURIOUS: 3, Fault.TICK: 1}, alone=True),
     Bounds("alone, back to the first listing", {Fault.CHANGE: 2}, alone=True, contents=(0, 1, 0)),
     Bounds("alone, cold, two changes", {Fault.CHANGE: 2}, alone=True, cold=True, late_pages=True),
     Bounds(

@@ -14,7 +14,7 @@ from toolcrib.core.freshness.effects import (
     Revoke,
     StoreEffect,
 )
-from toolcrib.core.freshness.record import Caller, Decision, Record, StoreClock
+from toolcrib.core.freshness.record import Caller, Decision, Record, StoreClock, Verdict
 from toolcrib.testing.orders.moment import ERA, NOW, record_later
 from toolcrib.testing.orders.pages import grant_of, reads_of
 from toolcrib.testing.orders.replica import Order, Reply
@@ -101,6 +101,8 @@ def run(shared: Shared, order: Order) -> tuple[Shared, Reply]:
     broken = ""
     if isinstance(effect, Publish) and done:
         broken = _published_badly(shared, effect, told)
+    elif isinstance(effect, Publish):
+        broken = _refused_badly(before, decision.answer.verdict)
     if not broken and isinstance(effect, Begin) and decision.answer.ticket is not None:
         broken = _granted_badly(before, effect)
     ahead = replace(
@@ -143,6 +145,13 @@ def _published_badly(shared: Shared, effect: Publish, told: int) -> str:
     if len(set(reads)) > 1 and known and not provisional and not twice:
         return "promise 1: a mixed listing was published although its signal was recorded"
     return ""
+
+
+def _refused_badly(before: Record | None, verdict: Verdict) -> str:
+    if before is None or before.published is not None or before.withdrawn:
+        return ""
+    dirty = verdict == "refused_dirty"
+    return "where nothing is held, the first whole walk is kept back" if dirty else ""
 
 
 def _wrong(shared: Shared, after: Record, caller: Caller, recorded: int) -> str:
