@@ -43,7 +43,7 @@ REQUEST = HostRequest("tools/list", {}, 1, "2026-07-28", LOCAL, ignore)
 @asynccontextmanager
 async def gateway_over(crib: Crib) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
     """Asks a gateway in this process for its tools; the answer as it would go out."""
-    gateway = Gateway(crib.catalogs, GatewaySettings(), Limits(), Deaf(), CLOCK)
+    gateway = Gateway(crib.catalogs, crib.calls, GatewaySettings(), Limits(), Deaf(), CLOCK)
 
     async def listed() -> bytes:
         return encode_response(1, await gateway.answer(REQUEST))

@@ -26,6 +26,7 @@ def item(name: str) -> Item:
     return Item(name, {"name": name}, f"mark of {name}", "c")
 
 
+@pytest.mark.duty(28)
 @relaxed
 @given(PARTS, PARTS, LIMITS)
 @example("", "", SHORTEST_LIMIT)
@@ -36,6 +37,7 @@ def test_a_qualified_name_fits_every_host(server: str, original: str, limit: int
     assert len(name) <= limit
 
 
+@pytest.mark.duty(28)
 @settings(deadline=None, max_examples=3000)
 @given(ODD, ODD, ODD, ODD, LIMITS)
 @example("a_", "b", "a", "_b", 48)
@@ -145,6 +147,7 @@ def test_a_new_server_renames_nobody() -> None:
     assert after.collided == {}
 
 
+@pytest.mark.duty(28)
 @relaxed
 @given(st.dictionaries(ODD, st.lists(ODD.filter(bool), unique=True, max_size=4), max_size=4))
 def test_a_table_leads_back_to_every_original(servers: dict[str, list[str]]) -> None:

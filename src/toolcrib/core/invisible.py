@@ -25,6 +25,9 @@ _SUSPECT = re.compile(
     "|[\ufe0e\ufe0f](?=[\ufe0e\ufe0f])"
 )
 
+_UNSEEN = re.compile(f"{_SUSPECT.pattern}|[\n\r\t\u2028\u2029\ud800-\udfff]")
+"""Also what makes one line look like several, and what no message can carry."""
+
 
 def invisible_notes(definition: object, canonical_text: bytes) -> tuple[str, ...]:
     """At most one note: the hidden characters of a definition, and where the first stands.
@@ -51,6 +54,21 @@ def invisible_notes(definition: object, canonical_text: bytes) -> tuple[str, ...
     codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(found)[:8])
     more = ", …" if len(found) > 8 else ""  # noqa: PLR2004 - a line
     return (f"invisible or direction-changing characters ({codes}{more}), first in {place}",)
+
+
+def visible(text: str) -> str:
+    """The text without what `invisible_notes` would report in it."""
+    return text if text.isascii() and text.isprintable() else _SUSPECT.sub("", text)
+
+
+def escaped(text: str) -> str:
+    """The text with codes for what `invisible_notes` would report and for all that breaks lines."""
+    return _UNSEEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - four digits
 
 
 def _texts(definition: object) -> Iterator[tuple[str, str]]:

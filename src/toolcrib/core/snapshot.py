@@ -52,6 +52,8 @@ class Hints:
     scope: Scope = Scope.PRIVATE
     oddities: tuple[str, ...] = ()
     """What was wrong with the hints as received, in words: counted, never fatal."""
+    peer_digest: str = ""
+    """The digest that a toolcrib peer gave its own listing; empty for any other server."""
 
 
 @dataclass(frozen=True, slots=True)

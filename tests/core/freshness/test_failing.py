@@ -89,6 +89,7 @@ def test_a_reconnect_closes_a_breaker_that_the_server_did_not_ask_for() -> None:
     assert world.a.names == ["a", "b", "c", "d"]
 
 
+@pytest.mark.duty(2)
 def test_16_a_refused_cursor_restarts_the_walk_once_and_counts_as_dirty() -> None:
     world = World.at_rest()
     refusals = [True]
@@ -110,6 +111,7 @@ def test_16_a_refused_cursor_restarts_the_walk_once_and_counts_as_dirty() -> Non
     assert world.a.told(KeepLastGood) == []
 
 
+@pytest.mark.duty(2)
 def test_16_a_cursor_refused_twice_fails_the_walk() -> None:
     world = World.at_rest()
     world.server.answers = lambda cursor: (
@@ -132,6 +134,7 @@ def test_16_a_first_page_that_is_refused_is_a_failure_and_no_restart() -> None:
     assert len(world.a.told(KeepLastGood)) == 1
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize(
     "kind", [FailureKind.TRANSPORT, FailureKind.TIMEOUT, FailureKind.MALFORMED, FailureKind.LIMIT]
 )

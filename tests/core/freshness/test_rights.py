@@ -132,6 +132,7 @@ def test_10_where_nothing_is_shared_the_scope_changes_and_the_generation_stays()
     assert world.a.reports == []
 
 
+@pytest.mark.duty(6)
 def test_10_one_private_page_makes_the_whole_listing_private() -> None:
     world = World(shared=True)
     world.server.listing = A

@@ -61,6 +61,7 @@ def test_2_however_many_signals_fall_into_a_walk_one_more_follows(signals: int) 
     assert world.a.standing.fresh
 
 
+@pytest.mark.duty(3)
 def test_3_an_old_walk_that_answers_late_is_dropped() -> None:
     world = World(2, manual=True)
     a, b = world.a, world.b
@@ -101,6 +102,7 @@ def finish(replica: Replica) -> None:
             replica.page()
 
 
+@pytest.mark.duty(2)
 def test_4_a_signal_between_the_pages_never_leads_to_a_mixed_listing() -> None:
     world = World.at_rest((("a1", "a2"), ("a3",)))
     contents: list[Listing] = [(("b1", "b2"), ("b3",)), (("c1", "c2"), ("c3",)), (("d1",), ("d2",))]

@@ -80,6 +80,7 @@ def keys(outcome: Whole | Broken) -> list[str]:
 # ---- cursors ----
 
 
+@pytest.mark.duty(1)
 def test_every_page_is_followed_and_the_first_request_has_no_cursor() -> None:
     outcome, sent = walked([(["a1", "a2"], "eyJvIjoyfQ=="), (["b1"], None)])
     assert keys(outcome) == ["a1", "a2", "b1"]
@@ -88,6 +89,7 @@ def test_every_page_is_followed_and_the_first_request_has_no_cursor() -> None:
     assert snapshot(outcome).warnings == ()
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize("cursor", ["", " ", "0", "null", "\x00", "x" * 10_000])
 def test_any_cursor_but_none_is_followed(cursor: str) -> None:
     outcome, sent = walked([(["p1"], cursor), (["p2"], None)])
@@ -95,6 +97,7 @@ def test_any_cursor_but_none_is_followed(cursor: str) -> None:
     assert sent == [None, cursor]
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize("cursor", ["c1", ""])
 @pytest.mark.parametrize("last", [["x"], []])
 def test_a_cursor_that_comes_twice_without_new_names_ends_a_usable_walk(
@@ -113,6 +116,7 @@ def test_a_longer_cycle_is_noticed_too() -> None:
     assert sent == [None, "1", "2", "3"]
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize("cursor", ["c1", ""])
 def test_a_cursor_that_comes_twice_with_new_names_fails_the_walk(cursor: str) -> None:
     outcome, _ = walked([(["x"], cursor), (["x", "y"], cursor)])
@@ -252,6 +256,7 @@ def test_quarantined_definitions_of_all_pages_are_collected() -> None:
 # ---- limits ----
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize(
     ("tempo", "setting"),
     [

@@ -158,6 +158,7 @@ def test_25_a_silent_server_is_polled_while_somebody_cares() -> None:
     assert len(world.a.walks) == before, "nobody cares: no polls"
 
 
+@pytest.mark.duty(14)
 def test_polls_are_spread_by_lot() -> None:
     world = World.at_rest(listening=False, hints=Hints())
     world.lots = 0.75
@@ -218,6 +219,7 @@ def test_with_strategy_notify_an_open_stream_is_trusted_and_a_lost_one_is_not() 
     assert len(world.a.walks) == 2
 
 
+@pytest.mark.duty(7)
 def test_26_freshness_is_the_minimum_over_pages_each_from_its_own_receipt() -> None:
     world = World()
     world.server.latency = 0.25

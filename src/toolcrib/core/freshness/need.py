@@ -63,6 +63,10 @@ def _admit_max_age(entry: Entry, held: Held) -> float:
         return 0.0
     if tempo.strategy == "notify" and entry.link.listening:
         return tempo.max_stale
+    if tempo.strategy == "notify+verify" and held.snapshot.hints.peer_digest:
+        # The peer checks each call against its own catalog, and each answer says whether ours
+        # still equals it.
+        return tempo.max_stale
     return max(tempo.admit_max_age, held.snapshot.hints.ttl)
 
 

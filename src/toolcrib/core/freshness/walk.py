@@ -201,10 +201,15 @@ def _kept_out(item: Item, winner: Item) -> Quarantined:
 
 
 def strictest(hints: Iterable[Hints]) -> Hints:
-    """The hints that hold for all pages: the smallest ttl, and public only where every page is."""
+    """The hints that hold for all pages: the smallest ttl, and public only where every page is.
+
+    A peer's digest holds only where all pages say the same.
+    """
     every = tuple(hints)
+    digests = {each.peer_digest for each in every}
     return Hints(
         ttl=min(each.ttl for each in every),
         scope=Scope.PUBLIC if all(each.scope is Scope.PUBLIC for each in every) else Scope.PRIVATE,
         oddities=tuple(dict.fromkeys(oddity for each in every for oddity in each.oddities)),
+        peer_digest=digests.pop() if len(digests) == 1 else "",
     )
