@@ -55,8 +55,27 @@ class ToolGone(ModelMustAdapt):
     code = "tool_gone"
 
 
+class SchemaChanged(ModelMustAdapt):
+    """The tool's contract changed since the caller saw it: nothing was sent.
+
+    `details` holds `changes` (sentences) and `inputSchema`, the one that holds now.
+    """
+
+    code = "schema_changed"
+
+
 class BadArguments(ModelMustAdapt):
     """The arguments do not fit the tool's input schema."""
+
+    code = "bad_arguments"
+
+
+class RetryRefused(ModelMustAdapt):
+    """A request brought back a state or answers that are not good for it (JSON-RPC: -32602).
+
+    The state is foreign, changed, expired, used up, or of another request; or an answer does not
+    fit its question.
+    """
 
     code = "bad_arguments"
 
@@ -69,6 +88,15 @@ class ConfirmationNeeded(PersonMustDecide):
     """Policy asks a person before this call."""
 
     code = "needs_confirmation"
+
+
+class CapabilityMissing(ToolcribError):
+    """The server has to ask something that this host cannot be asked (MCP: -32021).
+
+    `details["requiredCapabilities"]` names what is missing, as `ClientCapabilities`.
+    """
+
+    code = "not_allowed"
 
 
 class NotAllowed(ToolcribError):
@@ -97,6 +125,12 @@ class RefreshFailed(OperatorMustFix):
     """The catalog could not be brought up to date and nothing usable is held."""
 
     code = "refresh_failed"
+
+
+class ChangedSilently(OperatorMustFix):
+    """The server refused what its newest listing says, and had not told of any change."""
+
+    code = "changed_silently"
 
 
 class CatalogTooOld(OperatorMustFix):

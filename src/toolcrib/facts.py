@@ -151,6 +151,15 @@ class CallRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class CallFailed:
+    """A call was sent and brought no usable result; the code is what it was told apart as."""
+
+    server: str
+    name: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A host asked for a listing and got it."""
 
@@ -189,6 +198,7 @@ Fact = (
     | NoiseSkipped
     | CallForwarded
     | CallRefused
+    | CallFailed
     | Listed
     | HostNotified
     | StoreDegraded

@@ -160,6 +160,40 @@ class EraMemory:
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
+Ask = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Has a question of a server answered: (method, params) -> result, raw on both sides.
+
+Methods are `elicitation/create`, `sampling/createMessage` and `roots/list`. Raises
+`UpstreamRefused` to answer with that error.
+"""
+
+Heard = Callable[[str, Mapping[str, Any]], Awaitable[None]]
+"""Takes a notification that belongs to one request, such as `notifications/message`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestContext:
+    """What goes with one request to a server beside its parameters."""
+
+    capabilities: Mapping[str, Any] | None = None
+    """What whoever is behind this request can be asked, as `ClientCapabilities`; None: what the
+    connection's profile says. Connections of the handshake revisions declared theirs for good."""
+    input_schema: object = None
+    """For `tools/call`: the input schema in the newest snapshot, from which parameters are mirrored
+    into HTTP headers."""
+    ask: Ask | None = None
+    """Answers what a handshake-era server asks while this request is under way."""
+    heard: Heard | None = None
+    """Takes log messages that belong to this request."""
+    log_level: str = ""
+    """From which level on log messages are wanted; empty: none are."""
+    caller: object = None
+    """Who is behind this request: equal for requests of one caller, never for those of two.
+
+    Where many requests share a pipe, it tells whom a question or a log message may be for. None:
+    nothing is known, and only requests with equal `ask` or `heard` count as of one caller.
+    """
+
 
 class Upstream(Protocol):
     """One live connection to one server, in one era, with one client profile.
@@ -193,8 +227,11 @@ class Upstream(Protocol):
         timeout: float | None = None,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         """Send a request under an id of our own and return the raw result, whatever its shape.
+
+        Time in which `context.ask` is being answered does not count into `timeout`.
 
         The envelope of the era (`_meta` keys and HTTP headers of MCP 2026-07-28, or the negotiated
         version header) is added here; cancelling the caller cancels the request upstream in the way
@@ -280,4 +317,131 @@ class Keys(Protocol):
 
     def launch_digest(self, launch: Launch) -> str:
         """The keyed digest of a launch."""
+        ...
+
+    def derived(self, purpose: str) -> bytes:
+        """32 bytes for one purpose alone, from which nothing about the secret can be told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """One place where a value does not fit its schema."""
+
+    where: str
+    """The place in the value, such as `filter.tags[2]`; empty for the whole."""
+    what: str
+    """What is wrong and what is allowed, in a sentence that quotes at most a short value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """The value was not checked: the other side has to decide."""
+
+    reason: str
+    """In a sentence: a reference that leads nowhere, an unknown dialect, too much work."""
+
+
+class SchemaChecker(Protocol):
+    """Checks values against JSON Schemas (2020-12 where the schema names no dialect)."""
+
+    def check(
+        self, schema: object, value: object, *, mark: str
+    ) -> tuple[SchemaFault, ...] | Unchecked:
+        """Where the value does not fit: nothing, or the first few faults.
+
+        Never fetches anything, never takes longer or more memory than its limits say, never raises
+        for a strange schema or value.
+
+        Args:
+            schema: As received.
+            value: JSON, as parsed.
+            mark: Equal for equal schemas, different for others (a contract and the name of the
+                member will do; a contract alone covers both schemas of a tool): what was
+                compiled is kept under it.
+        """
+        ...
+
+
+class EntryStore(Protocol):
+    """Keeps small values with an expiry, per space and owner, bounded; shared like snapshots are.
+
+    Owners are keyed digests, never names. Raises `StoreUnreachable`, and then nothing is changed as
+    far as anybody can tell. What has expired is never seen again.
+    """
+
+    async def get(self, space: str, owner: str, key: str) -> bytes | None:
+        """The value under a key; None when there is none."""
+        ...
+
+    async def entries(self, space: str, owner: str) -> dict[str, bytes]:
+        """Everything of an owner, by key, the least recently written first."""
+        ...
+
+    async def put(
+        self,
+        space: str,
+        owner: str,
+        values: Mapping[str, bytes],
+        *,
+        lifetime: float,
+        most: int,
+    ) -> None:
+        """Keep values for `lifetime` seconds.
+
+        Beyond `most` entries of this owner the least recently written are dropped.
+
+        Raises:
+            LimitExceeded: A value is larger than a store takes (16 MiB).
+        """
+        ...
+
+    async def add(
+        self, space: str, owner: str, key: str, value: bytes, *, lifetime: float, most: int
+    ) -> bool:
+        """Keep a value where the key is free, as one step; whether it was."""
+        ...
+
+    async def take(self, space: str, owner: str, key: str) -> bytes | None:
+        """The value, and nobody gets it again: of those who take at once, one gets it."""
+        ...
+
+    async def drop(self, space: str, owner: str, key: str | None = None) -> int:
+        """Forget a key, or everything of an owner; how many there were."""
+        ...
+
+
+class Sealer(Protocol):
+    """Makes texts that only this installation can make and read, and that expire."""
+
+    def seal(self, value: bytes, *, bound: bytes, lifetime: float) -> str:
+        """A text with the value inside, encrypted, good for so long with the same `bound`."""
+        ...
+
+    def unseal(self, text: str, *, bound: bytes) -> bytes | None:
+        """The value; None for a text that is foreign, changed, bound otherwise, or expired."""
+        ...
+
+
+class Vault(Protocol):
+    """Keeps secrets of upstreams (OAuth tokens, client registrations) at rest, encrypted."""
+
+    async def read(self, key: str) -> bytes | None:
+        """The secret under a key; None when there is none, or it cannot be read any more."""
+        ...
+
+    async def write(self, key: str, value: bytes | None) -> None:
+        """Keep a secret, or forget it."""
+        ...
+
+    def turn(self, key: str) -> AbstractAsyncContextManager[None]:
+        """One at a time among all that share the vault, processes too; waits some seconds at most.
+
+        A refresh token that two use at once may cost both the login.
+        """
+        ...
+
+    @property
+    def where(self) -> str:
+        """Where secrets are kept, in words for a person."""
         ...

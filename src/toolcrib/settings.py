@@ -10,11 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from toolcrib.protocol.trust import IconPolicy
+
 Strategy = Literal["auto", "notify", "poll", "notify+verify", "always"]
 """When to walk (DESIGN section 5): `auto` listens where the server acknowledges a stream and polls
 where not.
 """
 
+OnChange = Literal["publish", "ask"]
+ApprovalVerdict = Literal["allow", "deny", "ask"]
+Remember = Literal["call", "run", "principal"]
+Relayed = Literal["elicitation", "sampling", "roots", "logging"]
 Connect = Literal["lazy", "eager"]
 NameStyle = Literal["qualified", "plain"]
 Exposure = Literal["auto", "full", "search", "code"]
@@ -75,6 +81,38 @@ class StdioLaunch:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuthSettings:
+    """How tokens for a server are had, where it wants OAuth (MCP 2026-07-28, authorization)."""
+
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    """A person logs in (`authorization_code`), or the client itself does (`client_credentials`)."""
+    client_id: str | None = None
+    """A client registered by hand; without it, metadata documents or dynamic registration are used,
+    as the authorization server offers them."""
+    client_secret: Secret | None = None
+    """Its secret, if it has one; sent in the way that the authorization server offers."""
+    private_key: Secret | None = None
+    """PEM, for `private_key_jwt` with client credentials."""
+    issuer: str | None = None
+    """The one authorization server that may be used; needed with client credentials, which would
+    else go to whichever one the MCP server names."""
+    client_metadata_url: str | None = None
+    """Where our Client ID Metadata Document is served, if it is."""
+    scopes: tuple[str, ...] = ()
+    """Empty: what the server's challenge or metadata asks for."""
+    redirect_port: int = 0
+    """Port of the loopback address that the browser returns to; 0: a free one."""
+    insecure: bool = False
+    """Let the MCP server, metadata and token endpoints be plain http or on private addresses. Where
+    the MCP server itself is on a loopback address, loopback addresses may in any case."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """What of it is secret."""
+        return tuple(one for one in (self.client_secret, self.private_key) if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class HttpLaunch:
     """A server reached by URL."""
 
@@ -85,6 +123,8 @@ class HttpLaunch:
     """`auto` tries Streamable HTTP and falls back to HTTP+SSE on 400, 404 or 405 without a modern
     body.
     """
+    oauth: OAuthSettings | None = None
+    """None: no token is asked for; a 401 then says how to configure one."""
 
     @property
     def credentialed(self) -> bool:
@@ -94,7 +134,8 @@ class HttpLaunch:
         """
         names = {name.lower() for name in self.headers}
         return bool(
-            names & {"authorization", "cookie", "proxy-authorization"}
+            self.oauth is not None
+            or names & {"authorization", "cookie", "proxy-authorization"}
             or any("key" in n or "token" in n for n in names)
         )
 
@@ -118,6 +159,8 @@ def launch_digest(secret: bytes, launch: Launch) -> str:
     else:
         headers = sorted((k.lower(), v.reveal()) for k, v in launch.headers.items())
         parts = ["http", launch.url.reveal(), headers, launch.transport]
+        if launch.oauth is not None:
+            parts += [launch.oauth.grant, launch.oauth.client_id, launch.oauth.issuer]
     message = json.dumps(parts, ensure_ascii=True, separators=(",", ":")).encode()
     return hmac.new(secret, message, hashlib.sha256).hexdigest()[:32]
 
@@ -158,13 +201,35 @@ class Limits:
     ttl_clamp: float = 86_400.0
     """Seconds for which a listing counts as fresh at most, whatever its server says."""
     calls_per_server: int = 32
-    """Calls under way at one server at a time."""
+    """Calls under way at one server at a time; those that wait for a person are counted apart."""
     queue_per_server: int = 256
     """Calls that may wait for their turn behind them."""
     name_length: int = 48
     """Characters of an exposed name: hosts add a prefix, and model APIs stop at 64."""
     stderr_bytes: int = 64 * 1024
     """The tail of a server's stderr that is kept for diagnosis."""
+    clip_bytes: int = 64 * 1024
+    """What a model is shown of one result; the rest is kept under a handle."""
+    rounds: int = 10
+    """How often one call may ask for input (MCP 2026-07-28, multi round-trip requests)."""
+    state_seconds: float = 900.0
+    """How long a question to a person, and the state sealed with it, stays good."""
+    parked_calls: int = 100
+    """Calls that stay open at handshake-era servers while a person is asked. Up to as many of one
+    server leave their turn to others meanwhile."""
+    ledger_entries: int = 5_000
+    """Tools of which is remembered what one principal or handle saw."""
+    handles: int = 100
+    """Handles of one principal that are remembered."""
+    kept_results: int = 100
+    """Clipped results of one principal that can still be read as a whole."""
+    kept_seconds: float = 3_600.0
+    """How long they can."""
+    stream_seconds: float = 300.0
+    """How long a stream of events to a host of a handshake revision stays open, before the host is
+    asked to come back for the rest (MCP 2025-11-25, transports: resumability)."""
+    schema_work: int = 100_000
+    """Steps of one check against a schema, estimated beforehand; above it the server decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +323,56 @@ class ServerSettings:
     reconnect: Reconnect = Reconnect()
     request_seconds: float | None = None
     """Seconds for one list request of this server; without it, those of the limits."""
+    call_seconds: float | None = None
+    """Seconds that a call, a read or a prompt of this server may take altogether, however much
+    progress it tells; without it, those of the limits."""
+    on_change: OnChange = "publish"
+    """`ask`: a changed or new definition is kept out until a person has seen its difference."""
+    version_from: str = ""
+    """Where the server itself publishes a version whose change invalidates its catalogs:
+    `meta:KEY` (a member of results' `_meta`), `header:NAME`, or `tool:NAME#POINTER` (a JSON pointer
+    into the structured result of a tool of its own)."""
     source: str = ""
     """The file and line that configured it, for messages."""
+
+
+def _no_hints() -> Mapping[str, bool]:
+    return {}
+
+
+def _no_patterns() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """One rule about calls; shell patterns over original names."""
+
+    verdict: ApprovalVerdict
+    servers: tuple[str, ...] = ("*",)
+    tools: tuple[str, ...] = ("*",)
+    annotations: Mapping[str, bool] = field(default_factory=_no_hints)
+    """Hints of the tool that must be so, such as `destructiveHint`; one that is absent counts as
+    the specification says. Hints come from the server, so such a rule never allows."""
+    arguments: Mapping[str, str] = field(default_factory=_no_patterns)
+    """Patterns that arguments must match, by dotted path, such as `{"path": "/etc/*"}`."""
+    remember: Remember = "call"
+    """How long a yes is good: for this call, for this run of the process, or for the principal."""
+    seconds: float = 86_400.0
+    """When a yes for the principal expires."""
+    source: str = ""
+    """The file and line of the rule, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettings:
+    """Which calls a person is asked about: the first rule that matches decides, deny apart.
+
+    A matching `deny` always wins, wherever it stands.
+    """
+
+    rules: tuple[ApprovalRule, ...] = ()
+    otherwise: ApprovalVerdict = "allow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +389,15 @@ class GatewaySettings:
     """Further `Host` values that are accepted, such as `crib.example.com:443`."""
     allowed_origins: tuple[str, ...] = ()
     """Further `Origin` values that are accepted, such as `https://app.example.com`."""
+    relay: tuple[Relayed, ...] = ("elicitation", "logging")
+    """What servers may ask hosts for, or tell them, through us; sampling and roots only where they
+    are named here."""
+    trace: bool = True
+    """Whether the trace context of a host's request (`traceparent` and `tracestate`) goes on to
+    the server."""
+    icons: IconPolicy = "drop"
+    """What becomes of the icons of servers: `drop` leaves them out; `data` keeps small PNG and JPEG
+    images that are there as a whole; `pass` keeps all, whose addresses then hosts may fetch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +406,8 @@ class StoreSettings:
 
     path: str | None = None
     """The SQLite file; None: in memory only."""
+    vault: str | None = None
+    """The folder of encrypted logins; None: in memory only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +418,7 @@ class Settings:
     limits: Limits = Limits()
     gateway: GatewaySettings = GatewaySettings()
     store: StoreSettings = StoreSettings()
+    approval: ApprovalSettings = ApprovalSettings()
 
     def __post_init__(self) -> None:
         ids = [server.id for server in self.servers]

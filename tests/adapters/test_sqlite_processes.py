@@ -44,6 +44,12 @@ class Worker:
         assert line, f"the worker ended with {self._process.wait()}"
         return json.loads(line)
 
+    def start(self) -> None:
+        """Let one begin that waits for it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
     def kill(self) -> list[dict[str, Any]]:
         """Kill it without a chance to clean up; what it said and nobody heard yet."""
         self._process.kill()
@@ -112,6 +118,29 @@ def test_processes_that_hammer_one_file_lose_no_update(path: Path, worker: type[
         gens = [gen for _, gen, _ in account["seen"]]
         assert gens == sorted(gens), "nobody sees a generation go back"
         assert account["torn"] == 0, "a body is the one its record speaks of"
+
+
+@pytest.mark.timeout(100)
+async def test_of_processes_that_add_or_take_at_once_one_succeeds(
+    path: Path, worker: type[Worker]
+) -> None:
+    """Each key, whoever is first; and all of them are had."""
+    count = 300
+    store = open_store(path, SystemClock(), Recorder())
+    there = {str(number): b"v" for number in range(count)}
+    await store.entries.put("race", "taken", there, lifetime=600, most=10_000)
+    racers = [worker("race", path, count) for _ in range(2)]
+    for racer in racers:
+        assert racer.hear() == {"ready": True}
+    for racer in racers:
+        racer.start()
+    accounts = [racer.hear() for racer in racers]
+    for what in ("added", "taken"):
+        had = [number for account in accounts for number in account[what]]
+        assert sorted(had) == list(range(count)), what
+    assert await store.entries.entries("race", "taken") == {}
+    assert len(await store.entries.entries("race", "added")) == count
+    store.close()
 
 
 @pytest.mark.timeout(100)

@@ -49,14 +49,32 @@ class RecordFile:
         with self._turn:
             self._disconnect()
 
+    @contextmanager
+    def reading(self, now: float) -> Generator[sqlite3.Connection]:
+        """The connection, for this thread alone."""
+        with self._turn, self._classified():
+            connection = self._connection
+            if connection is None or _identity_of(self.path) != self._identity:
+                self._disconnect()
+                connection = self._connect(now)
+            yield connection
+
+    @contextmanager
+    def writing(self, now: float) -> Generator[sqlite3.Connection]:
+        """The connection, with a transaction that nobody writes beside."""
+        with self.reading(now) as connection, transaction(connection):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            check_version(version)
+            yield connection
+
     def decide(self, pid: str, operation: Operation, now: float) -> Decided:
         """Run one operation on the record of `pid`, as `sqlite_decision.decide`."""
-        with self._connected(now) as connection:
+        with self.reading(now) as connection:
             return decide(connection, pid, operation, now)
 
     def read_note(self, key: str, now: float) -> bytes | None:
         """The note under this key."""
-        with self._connected(now) as connection:
+        with self.reading(now) as connection:
             row = connection.execute(
                 "SELECT value FROM notes WHERE key = ?", (_note_key(key),)
             ).fetchone()
@@ -64,7 +82,7 @@ class RecordFile:
 
     def write_note(self, key: str, value: bytes | None, now: float) -> None:
         """Keep a note, or delete it."""
-        with self._writing(now) as connection:
+        with self.writing(now) as connection:
             if value is None:
                 connection.execute("DELETE FROM notes WHERE key = ?", (_note_key(key),))
             else:
@@ -74,7 +92,7 @@ class RecordFile:
 
     def leave_hint(self, pid: str, now: float) -> None:
         """Tell the other processes that the record of this PID may have changed."""
-        with self._writing(now) as connection:
+        with self.writing(now) as connection:
             leave_hint(connection, pid, now)
 
     def hints(self, now: float) -> list[str | None]:
@@ -82,7 +100,7 @@ class RecordFile:
 
         Empty, and cheap, while no other process wrote; our own hints are repeated when one did.
         """
-        with self._connected(now) as connection:
+        with self.reading(now) as connection:
             if self._gap:
                 self._gap = False
                 return [None]
@@ -98,22 +116,6 @@ class RecordFile:
         if len(rows) > _HINTS_AT_ONCE:
             return [None]
         return [pid if isinstance(pid, str) else None for (pid,) in rows]
-
-    @contextmanager
-    def _connected(self, now: float) -> Generator[sqlite3.Connection]:
-        with self._turn, self._classified():
-            connection = self._connection
-            if connection is None or _identity_of(self.path) != self._identity:
-                self._disconnect()
-                connection = self._connect(now)
-            yield connection
-
-    @contextmanager
-    def _writing(self, now: float) -> Generator[sqlite3.Connection]:
-        with self._connected(now) as connection, transaction(connection):
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            check_version(version)
-            yield connection
 
     def _connect(self, now: float) -> sqlite3.Connection:
         make(self.path)

@@ -3,7 +3,8 @@
 `memory` has one row: who this memory is (`server`, drawn once per file, so that another file is
 another memory) and how many hints it gave. `records` holds one row per catalog without its body,
 `bodies` the bodies: a row that every page of a walk rewrites must not drag the catalog along.
-`hints` says which PIDs changed since when.
+`hints` says which PIDs changed since when. `entries` holds small values with an expiry, numbered in
+the order in which they were written.
 """
 
 import secrets
@@ -71,7 +72,29 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables,)
+_ENTRIES = (
+    """
+    CREATE TABLE entries (
+        number INTEGER PRIMARY KEY,
+        space BLOB NOT NULL,
+        owner BLOB NOT NULL,
+        key BLOB NOT NULL,
+        value BLOB NOT NULL,
+        expires_at REAL NOT NULL,
+        UNIQUE (space, owner, key)
+    )
+    """,
+    "CREATE INDEX entries_by_owner ON entries (space, owner)",  # and by number, as every index
+    "CREATE INDEX entries_by_expiry ON entries (expires_at)",
+)
+
+
+def _create_entries(connection: sqlite3.Connection) -> None:
+    for statement in _ENTRIES:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables, _create_entries)
 """The n-th leads from schema n to schema n + 1; each runs inside one transaction with all that
 follow."""
 
@@ -94,7 +117,18 @@ of."""
 _SWEEP_LIMIT = 500
 """Rows of each table that one sweep drops at most, so that opening stays quick."""
 
+PRUNE = """
+    DELETE FROM entries WHERE number IN (
+        SELECT number FROM entries
+        WHERE expires_at <= :now OR expires_at >= 9e15 OR number >= 1 << 62
+        LIMIT :limit
+    )
+"""
+"""Drops entries that expired before `now`, and what is none: an expiry in no future that we know, a
+number after which no higher one would be left; `limit` rows at most."""
+
 _SWEEPS = (
+    PRUNE,
     """
     DELETE FROM records WHERE pid IN (
         SELECT pid FROM records
@@ -113,7 +147,9 @@ _SWEEPS = (
 
 
 def sweep(connection: sqlite3.Connection, now: float, keep_days: float) -> None:
-    """Drop what nobody wrote for `keep_days`; the caller holds the write transaction.
+    """Drop what nobody wrote for `keep_days`, and what expired.
+
+    The caller holds the write transaction.
 
     Writes in any case, so that a file that cannot be written is found out here and not in mid-life.
 
@@ -123,6 +159,7 @@ def sweep(connection: sqlite3.Connection, now: float, keep_days: float) -> None:
     if connection.execute("UPDATE memory SET opened_at = ?", (now,)).rowcount != 1:
         raise UnusableFile(DAMAGED)
     bounds = {
+        "now": now,
         "keep": now - keep_days * _DAY,
         "keep_withdrawn": now - max(keep_days * _DAY, _WITHDRAWN_KEEP),
         "limit": _SWEEP_LIMIT,

@@ -15,10 +15,12 @@ import anyio.to_thread
 
 from toolcrib.adapters.sqlite.bus import SqliteBus
 from toolcrib.adapters.sqlite.decision import Decided
+from toolcrib.adapters.sqlite.entries import SqliteEntries
 from toolcrib.adapters.sqlite.faults import SPOILT, Trouble, UnusableFile, trouble_of
 from toolcrib.adapters.sqlite.file import RecordFile
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.adapters.store.memory_bus import MemoryBus
+from toolcrib.adapters.store.memory_entries import MemoryEntries
 from toolcrib.adapters.store.records import Operation, RecordStore, check_note
 from toolcrib.adapters.store.snapshot_codec import SnapshotCodecError
 from toolcrib.core.freshness.record import Answer
@@ -90,6 +92,8 @@ class SqliteStore(RecordStore):
         self.bus = SqliteBus(self._local, self._leave_hint, self._collect_hints, poll_interval)
         """Tells the replicas of this process, and those of others on the same file, to look
         again."""
+        self.entries = SqliteEntries(file, self._ask_of_entries)
+        """Small values with an expiry, in the same file, with the same fate."""
 
     @property
     def remote(self) -> bool:
@@ -174,6 +178,13 @@ class SqliteStore(RecordStore):
                     self._failing = False
                     return answer
             return await of_memory(self._spare)
+
+    async def _ask_of_entries(
+        self,
+        of_file: Callable[[float], _T],
+        of_memory: Callable[[MemoryEntries], Awaitable[_T]],
+    ) -> _T:
+        return await self._ask(of_file, lambda spare: of_memory(spare.entries))
 
     def _unreachable(self, trouble: Trouble) -> StoreUnreachable:
         if not self._failing:

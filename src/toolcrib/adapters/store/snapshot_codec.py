@@ -65,6 +65,7 @@ def _lines_of(snapshot: Snapshot) -> list[object]:
         "pages": snapshot.pages,
         "warnings": snapshot.warnings,
         "hints": [snapshot.hints.ttl, snapshot.hints.scope.value, snapshot.hints.oddities],
+        "peer_digest": snapshot.hints.peer_digest,
         "quarantined": [[q.key, q.reason, q.detail, q.fingerprint] for q in snapshot.quarantined],
     }
     rows = [[i.key, i.fingerprint, i.contract, i.notes, i.definition] for i in snapshot.items]
@@ -111,6 +112,6 @@ def _snapshot(head: dict[str, Any], items: tuple[Item, ...]) -> Snapshot:
         digest=head["digest"],
         quarantined=tuple(Quarantined(*row) for row in head["quarantined"]),
         warnings=tuple(head["warnings"]),
-        hints=Hints(ttl, Scope(scope), tuple(oddities)),
+        hints=Hints(ttl, Scope(scope), tuple(oddities), head.get("peer_digest", "")),
         pages=head["pages"],
     )
