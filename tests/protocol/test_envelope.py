@@ -15,6 +15,7 @@ from toolcrib.protocol.envelope import (
     meta_key_fault,
     modern_headers,
     modern_meta,
+    result_type_fault,
 )
 from toolcrib.protocol.headers import (
     SAFE_INTEGER,
@@ -184,6 +185,19 @@ def test_an_integer_beyond_the_safe_range_is_refused_by_name(value: float) -> No
         parameter_headers(SCHEMA, {"count": value})
 
 
+def test_a_text_that_fits_in_no_header_is_refused_by_the_name_of_its_argument() -> None:
+    with pytest.raises(UnmirrorableValue, match=r"argument `where\.id`: .* surrogates"):
+        parameter_headers(SCHEMA, {"where": {"id": "\ud800"}})
+
+
+@pytest.mark.parametrize("annotation", ["", "a b", "X\r\nEvil: 1", 5, None, ["X"], "é", "Region"])
+def test_a_schema_with_faulty_annotations_mirrors_nothing_at_all(annotation: object) -> None:
+    faulty = {"type": "string", "x-mcp-header": annotation}
+    good = {"type": "string", "x-mcp-header": "Region"}
+    schema = {"type": "object", "properties": {"region": good, "other": faulty}}
+    assert parameter_headers(schema, {"region": "x", "other": "y"}) == {}
+
+
 @pytest.mark.parametrize("schema", [None, True, {}, {"properties": 5}])
 def test_a_schema_without_annotations_mirrors_nothing(schema: Any) -> None:
     assert parameter_headers(schema, {"region": "x"}) == {}
@@ -200,6 +214,34 @@ def test_every_mirrored_value_comes_back(arguments: dict[str, Any]) -> None:
         found = arguments[name.removeprefix("Mcp-Param-").lower()]
         said = {True: "true", False: "false"}.get(found, found) if found is not None else None
         assert decode_value(value) == said
+
+
+# --------------------------------------------------------------------------- types of result
+
+
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
+def test_a_result_may_want_input_where_the_method_lets_it(method: str) -> None:
+    for kind in ("complete", "input_required"):
+        assert result_type_fault(method, {"resultType": kind}) is None
+
+
+@pytest.mark.parametrize(
+    "method", ["tools/list", "completion/complete", "server/discover", "resources/templates/list"]
+)
+def test_a_result_may_want_no_input_elsewhere(method: str) -> None:
+    assert result_type_fault(method, {"resultType": "complete"}) is None
+    fault = result_type_fault(method, {"resultType": "input_required"})
+    assert fault == f"the result of {method} has resultType `input_required`, not complete"
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "x/y"])
+@pytest.mark.parametrize("kind", ["weird", "task", "Complete", "", None, 1, True, [], {}])
+def test_an_unknown_type_of_result_is_a_fault_of_every_method(method: str, kind: object) -> None:
+    assert result_type_fault(method, {"resultType": kind}) is not None
+
+
+def test_a_missing_type_of_result_counts_as_complete() -> None:
+    assert result_type_fault("tools/call", {}) is None
 
 
 # --------------------------------------------------------------------------- keys of `_meta`

@@ -25,6 +25,7 @@ from toolcrib.protocol.eras import (
     era_of,
     judge_initialize,
     judge_probe,
+    mutual_version,
     suggests_http_sse,
 )
 
@@ -76,6 +77,7 @@ def test_an_answer_to_discover_is_judged_by_the_revisions_it_names(
     assert not isinstance(verdict, Modern) or verdict.version == version
 
 
+@pytest.mark.duty(16)
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("status", [None, 200, 400, 404, 401, 503])
 @pytest.mark.parametrize("code", sorted(MODERN_ERRORS - {-32022}))
@@ -104,8 +106,32 @@ def test_a_refusal_that_names_nothing_readable_never_becomes_a_handshake(data: A
     assert isinstance(refused_version(data), Incompatible)
 
 
-def test_a_server_that_contradicts_itself_is_not_asked_again() -> None:
-    assert isinstance(refused_version({"supported": [MODERN]}), Incompatible)
+def test_a_server_that_contradicts_itself_is_asked_once_more_and_no_more() -> None:
+    data = {"supported": [MODERN]}
+    assert refused_version(data) == RetryVersion(MODERN)
+    error = ProbeError(-32022, data)
+    assert isinstance(judge_probe(error, transport="http", again=True), Incompatible)
+
+
+@pytest.mark.parametrize("kind", ["weird", "task", "input_required", None, 5])
+def test_a_discovery_of_a_type_that_does_not_exist_breaks_the_revision(kind: object) -> None:
+    result = {"supportedVersions": [MODERN], "resultType": kind}
+    assert isinstance(judge_probe(DiscoverAnswered(result), transport="http"), Incompatible)
+
+
+@pytest.mark.parametrize(
+    ("data", "version"),
+    [
+        ({"supported": [MODERN, "2099-01-01"]}, MODERN),
+        ({"supported": ["2025-11-25"]}, None),
+        ({"supported": []}, None),
+        ({"supported": "2026-07-28"}, None),
+        ({"supported": [MODERN, 5]}, None),
+        (None, None),
+    ],
+)
+def test_a_mutual_version_is_a_modern_one_that_both_name(data: object, version: str | None) -> None:
+    assert mutual_version(data) == version
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
@@ -190,7 +216,7 @@ def test_no_error_is_without_a_verdict_and_no_modern_error_without_its_era(
     if code in MODERN_ERRORS - {-32022}:
         assert isinstance(verdict, Modern)
     elif code == -32022:
-        assert isinstance(verdict, Handshake | Incompatible)
+        assert isinstance(verdict, Handshake | Incompatible | RetryVersion)
     elif status is not None and (status >= 500 or status in (401, 403, 429)):
         assert isinstance(verdict, NoEvidence)
     else:

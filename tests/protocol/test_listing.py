@@ -33,6 +33,7 @@ def test_a_sound_page_is_parsed_whole() -> None:
     assert page.received is NOW
 
 
+@pytest.mark.duty(19)
 def test_bad_tools_cost_themselves_alone() -> None:
     bad: list[Any] = [
         {"name": "bad"},
@@ -163,6 +164,7 @@ def test_the_listing_survives_every_hint(hints: dict[str, Any]) -> None:
     assert page.hints.oddities
 
 
+@pytest.mark.duty(19)
 def test_a_wrong_header_annotation_costs_its_tool_in_the_modern_era_alone() -> None:
     bad = tool("bad", properties={"a": {"type": "number", "x-mcp-header": "A"}})
     result = {"tools": [tool("good"), bad], **HINTS}

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from toolcrib.errors import LimitExceeded
-from toolcrib.wire.audience import Audience, Topic
+from toolcrib.wire.audience import Audience, Due, Topic
 
 
 async def test_a_subscriber_is_told_only_what_it_asked_for() -> None:
@@ -39,7 +39,7 @@ async def test_what_is_due_is_told_before_the_end() -> None:
 async def test_a_waiting_subscriber_wakes_for_a_change_and_for_the_end() -> None:
     audience = Audience()
     subscriber = audience.join(Topic)
-    heard: list[Topic | None] = []
+    heard: list[Due | None] = []
 
     async def listen() -> None:
         while heard[-1:] != [None]:

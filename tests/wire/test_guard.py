@@ -7,6 +7,7 @@ import pytest
 from toolcrib.wire.http.guard import Authority, Guard, Headers, HttpLimits
 
 LOCAL = {"server": ("127.0.0.1", 8770), "scheme": "http"}
+WILDCARD = "0.0.0.0"  # noqa: S104 - an address that is not to be believed
 OPEN = {"server": ("192.168.1.5", 8770), "scheme": "http"}
 """What a connection from the network looks like where all addresses are bound."""
 
@@ -63,6 +64,52 @@ def test_the_address_that_was_connected_to_is_served_without_configuration() -> 
     assert status({"host": "192.168.1.5:8770"}, {"server": None}) == 421
 
 
+def test_an_address_is_the_same_however_the_socket_shows_it() -> None:
+    both_families = {"server": ("::ffff:192.168.1.5", 8770)}
+    assert status({"host": "192.168.1.5:8770"}, both_families) is None
+    assert status({"host": "[::ffff:192.168.1.5]:8770"}, OPEN) is None
+    assert status({"host": "192.168.1.6:8770"}, both_families) == 421
+    assert status({"host": "[FE80::5]:8770"}, {"server": ("fe80::5%eth0", 8770)}) is None
+
+
+@pytest.mark.parametrize("server", [(WILDCARD, 8770), ("::", 8770), ("127.0.0.1", 8770)], ids=str)
+@pytest.mark.parametrize("host", ["evil.example:8770", "EVIL.EXAMPLE", "0.0.0.1", "[::2]:8770"])
+def test_a_wildcard_as_our_own_address_lets_nobody_else_in(
+    host: str, server: tuple[str, int]
+) -> None:
+    assert status({"host": host}, {"server": server}) == 421
+
+
+@pytest.mark.duty(22)
+@pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://0.0.0.0:8770"])
+@pytest.mark.parametrize(
+    ("host", "server"),
+    [
+        ("localhost:8770", ("127.0.0.1", 8770)),
+        ("[::1]:8770", ("::1", 8770)),
+        ("192.168.1.5:8770", ("192.168.1.5", 8770)),
+        ("[2001:DB8::1]:8770", ("2001:db8::1", 8770)),
+        ("192.168.1.5", ("::ffff:192.168.1.5", 8770)),
+    ],
+)
+def test_no_origin_of_a_stranger_is_let_in_wherever_we_are_bound(
+    origin: str, host: str, server: tuple[str, int]
+) -> None:
+    scope = {"server": server, "scheme": "http"}
+    assert status({"host": host}, scope) is None
+    assert status({"host": host, "origin": origin}, scope) == 403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["HTTP://LOCALHOST:1", "http://[::1]:99", "HTTP://CRIB.EXAMPLE", "Http://[2001:DB8::1]:8770"],
+)
+def test_names_and_schemes_are_compared_without_their_case(origin: str) -> None:
+    scope = {"server": ("2001:db8::1", 8770), "scheme": "http"}
+    headers = {"host": "[2001:db8::1]:8770", "origin": origin}
+    assert status(headers, scope, origins=("http://crib.example",)) is None
+
+
 def test_configured_hosts_are_served_with_their_port_or_with_any() -> None:
     with_port = ("crib.example:8443",)
     assert status({"host": "crib.example:8443"}, hosts=with_port) is None
@@ -77,6 +124,7 @@ def test_a_configured_default_port_may_be_left_out_as_browsers_do() -> None:
     assert status({"host": "crib.example:443"}, hosts=("crib.example:443",)) is None
 
 
+@pytest.mark.duty(22)
 @pytest.mark.parametrize("scope", [LOCAL, OPEN], ids=["loopback", "all addresses"])
 @pytest.mark.parametrize(
     "origin",

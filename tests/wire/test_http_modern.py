@@ -63,6 +63,7 @@ async def test_a_prepared_listing_is_sent_as_it_was_encoded(
     assert answered.message["result"]["ttlMs"] == 1
 
 
+@pytest.mark.duty(20, 21)
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -98,6 +99,7 @@ async def test_a_doubled_routing_header_is_refused(host: AsgiHost, name: str) ->
     assert await refused(host, {**request, "headers": twice}) == (400, -32020)
 
 
+@pytest.mark.duty(21)
 async def test_a_revision_we_do_not_speak_is_told_which_we_do(host: AsgiHost) -> None:
     request = host.modern(
         "tools/list", {"_meta": {VERSION: "2099-01-01"}}, mcp_protocol_version="2099-01-01"
@@ -109,6 +111,7 @@ async def test_a_revision_we_do_not_speak_is_told_which_we_do(host: AsgiHost) ->
     assert error["data"] == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
 
 
+@pytest.mark.duty(21)
 @pytest.mark.parametrize("meta", [None, [], {}, {VERSION: "2026-07-28"}], ids=repr)
 async def test_a_modern_request_without_its_envelope_is_invalid(host: AsgiHost, meta: Any) -> None:
     request = host.modern("tools/list")
@@ -118,6 +121,7 @@ async def test_a_modern_request_without_its_envelope_is_invalid(host: AsgiHost, 
     assert await refused(host, request) == (400, -32602)
 
 
+@pytest.mark.duty(21)
 async def test_an_unknown_method_is_not_found(host: AsgiHost) -> None:
     assert await refused(host, host.modern("nonsense")) == (404, -32601)
     assert await refused(host, host.modern("ping")) == (404, -32601)
@@ -265,6 +269,7 @@ async def test_hanging_up_cancels_the_request_and_nothing_more_is_sent(
     assert len(exchange.messages) == int(streaming)
 
 
+@pytest.mark.duty(29)
 async def test_a_listen_stream_ends_with_its_result_when_we_close(
     host: AsgiHost, service: FakeService
 ) -> None:

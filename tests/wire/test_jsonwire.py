@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
+from toolcrib.calls.encoding import NotFinite, encode
 from toolcrib.wire.jsonwire import (
-    NotFinite,
     Prepared,
     decode,
-    encode,
     encode_error,
     encode_response,
     encode_result,

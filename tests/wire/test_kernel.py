@@ -217,6 +217,7 @@ class Stream(list[tuple[str, dict[str, Any]]]):
                 await self._grew.wait()
 
 
+@pytest.mark.duty(29)
 async def test_a_listen_stream_acknowledges_first_and_only_what_it_will_tell() -> None:
     service, stream = FakeService(), Stream()
     wanted = {
@@ -252,6 +253,7 @@ async def test_a_listen_stream_acknowledges_first_and_only_what_it_will_tell() -
     assert len(service.audience(LOCAL)) == 0
 
 
+@pytest.mark.duty(29)
 async def test_a_change_during_the_acknowledgement_is_told_after_it() -> None:
     service, stream = FakeService(), Stream()
 

@@ -64,7 +64,7 @@ async def serving(service: FakeService, host: str = "127.0.0.1") -> AsyncGenerat
     stop = anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(run)
-        name = f"[{host}]" if ":" in host else "127.0.0.1"
+        name = "[::1]" if ":" in host else "127.0.0.1"
         async with httpx2.AsyncClient() as client:
             yield Served(f"http://{name}:{port}/mcp", client, stop)
         stop.cancel()
@@ -79,10 +79,12 @@ def has_ipv6() -> bool:
 
 
 ALL = "0.0.0.0"  # noqa: S104 - the bind address under test
-IPV6 = pytest.param("::1", marks=pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here"))
+NEEDS_IPV6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
+IPV6, ALL_OF_BOTH = (pytest.param(address, marks=NEEDS_IPV6) for address in ("::1", "::"))
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", ALL, IPV6])
+@pytest.mark.duty(22)
+@pytest.mark.parametrize("address", ["127.0.0.1", ALL, IPV6, ALL_OF_BOTH])
 async def test_hosts_are_served_and_strangers_turned_away_on_every_bind_address(
     address: str,
 ) -> None:
@@ -97,6 +99,23 @@ async def test_hosts_are_served_and_strangers_turned_away_on_every_bind_address(
             rebound["headers"]["host"] = "evil.example:80"
             misdirected = await served.client.post(**rebound)
     assert (good.status_code, evil.status_code, misdirected.status_code) == (200, 403, 421)
+    assert len(service.asked) == 1
+
+
+@NEEDS_IPV6
+async def test_a_socket_of_both_families_serves_the_older_one_and_its_strangers_get_nothing() -> (
+    None
+):
+    service = FakeService()
+    with anyio.fail_after(10):
+        async with serving(service, "::") as served:
+            port = httpx2.URL(served.url).port
+            request = served.modern("tools/list")
+            request["url"] = f"http://127.0.0.1:{port}/mcp"
+            good = await served.client.post(**request)
+            request["headers"]["host"] = "evil.example"
+            evil = await served.client.post(**request)
+    assert (good.status_code, evil.status_code) == (200, 421)
     assert len(service.asked) == 1
 
 
@@ -166,6 +185,7 @@ async def test_closing_the_connection_cancels_the_request() -> None:
         assert service.cancelled == ["tools/call"]
 
 
+@pytest.mark.duty(29)
 async def test_an_open_subscription_is_answered_when_the_server_ends() -> None:
     service = FakeService()
     params = {"notifications": {"toolsListChanged": True}}

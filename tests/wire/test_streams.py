@@ -216,6 +216,7 @@ async def test_a_second_handshake_makes_no_second_stream_of_announcements() -> N
             assert len(told) == 1
 
 
+@pytest.mark.duty(29)
 async def test_a_modern_host_is_told_only_on_the_stream_that_it_opened() -> None:
     service = FakeService()
     with anyio.fail_after(5):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolcrib.core.jsontypes import is_object
-from toolcrib.core.quoting import quoted
+from toolcrib.core.quoting import literal, quoted
 from toolcrib.protocol.headers import (
     METHOD_HEADER,
     NAME_HEADER,
@@ -30,7 +30,12 @@ OWN_PREFIX = "dev.toolcrib/"
 CONTRACT_KEY = f"{OWN_PREFIX}contract"
 DIGEST_KEY = f"{OWN_PREFIX}digest"
 SEEN_KEY = f"{OWN_PREFIX}seen"
+HANDLE_KEY = f"{OWN_PREFIX}handle"
+VERSION_KEY = f"{OWN_PREFIX}version"
 """Ours (DESIGN section 9): foreign peers ignore them, and nothing requires them."""
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Levels of log messages, the least severe first (MCP 2026-07-28, logging: log levels)."""
 
 NAMED_METHODS: Mapping[str, str] = {
     "tools/call": "name",
@@ -38,6 +43,29 @@ NAMED_METHODS: Mapping[str, str] = {
     "resources/read": "uri",
 }
 """Methods with an `Mcp-Name` header, and the parameter it repeats."""
+
+COMPLETE, INPUT_REQUIRED = "complete", "input_required"
+"""The types of result that the core of MCP 2026-07-28 knows."""
+
+ASKING_METHODS = frozenset(NAMED_METHODS)
+"""Methods whose result may be `input_required` (MCP 2026-07-28, multi round-trip requests)."""
+
+_MARK = 256
+"""Characters that a contract or a digest may have: those of any hash, many times over."""
+
+_OF_ONE_HOP = frozenset(
+    {
+        PROTOCOL_VERSION_KEY,
+        CLIENT_INFO_KEY,
+        CLIENT_CAPABILITIES_KEY,
+        SERVER_INFO_KEY,
+        LOG_LEVEL_KEY,
+        SUBSCRIPTION_ID_KEY,
+        PROGRESS_TOKEN_KEY,
+        "io.modelcontextprotocol/related-task",
+    }
+)
+"""Keys that say something about the two who speak with each other, and nobody behind them."""
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -80,6 +108,19 @@ def modern_headers(
     return headers
 
 
+def result_type_fault(method: str, result: Mapping[str, Any]) -> str | None:
+    """What is wrong with the `resultType` of a modern result, in a sentence; None if nothing is.
+
+    A missing one counts as `complete`: there are servers that leave it out, and what they did is
+    done. Any other type means a result that cannot be read (MCP 2026-07-28, basic: results).
+    """
+    kind: object = result.get("resultType", COMPLETE)
+    if kind == COMPLETE or (kind == INPUT_REQUIRED and method in ASKING_METHODS):
+        return None
+    possible = f"{COMPLETE} or {INPUT_REQUIRED}" if method in ASKING_METHODS else COMPLETE
+    return f"the result of {method} has resultType {literal(kind)}, not {possible}"
+
+
 def without_own(members: object) -> Any:
     """What a server sent, without the keys that only toolcrib writes; a copy where there are some.
 
@@ -88,6 +129,29 @@ def without_own(members: object) -> Any:
     if not is_object(members) or not any(key.startswith(OWN_PREFIX) for key in members):
         return members
     return {key: value for key, value in members.items() if not key.startswith(OWN_PREFIX)}
+
+
+def own_mark(meta: object, key: str) -> str:
+    """What a toolcrib peer wrote under a key of ours in a `_meta`; empty where there is nothing.
+
+    Contracts and digests are compared and sent back, never read into: any short text will do.
+    """
+    value = meta.get(key) if is_object(meta) else None
+    return value if isinstance(value, str) and len(value) <= _MARK else ""
+
+
+def relayed_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a server's `_meta` goes on to hosts: all that does not speak of the hop to it.
+
+    Ours are taken out, and those of the envelope; equal to what was given where nothing is.
+    """
+    if not any(key.startswith(OWN_PREFIX) or key in _OF_ONE_HOP for key in meta):
+        return meta
+    return {
+        key: value
+        for key, value in meta.items()
+        if not key.startswith(OWN_PREFIX) and key not in _OF_ONE_HOP
+    }
 
 
 def meta_key_fault(key: str) -> str | None:

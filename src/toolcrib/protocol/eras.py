@@ -20,6 +20,7 @@ from typing import Literal, assert_never
 
 from toolcrib.core.jsontypes import described, is_array, is_object
 from toolcrib.core.quoting import enumerated, quoted
+from toolcrib.protocol.envelope import result_type_fault
 
 Era = Literal["modern", "handshake"]
 TransportKind = Literal["stdio", "http", "sse"]
@@ -144,14 +145,21 @@ Verdict = Modern | RetryVersion | Handshake | RestartAsHandshake | NoEvidence | 
 
 
 def judge_probe(
-    outcome: ProbeOutcome, *, transport: TransportKind, offered: str = MODERN_VERSIONS[0]
+    outcome: ProbeOutcome,
+    *,
+    transport: TransportKind,
+    offered: str = MODERN_VERSIONS[0],
+    again: bool = False,
 ) -> Verdict:
-    """What the outcome of `server/discover`, sent in revision `offered`, says about the server."""
+    """What the outcome of `server/discover`, sent in revision `offered`, says about the server.
+
+    `again` says that the server named this revision itself when it refused a request.
+    """
     match outcome:
         case DiscoverAnswered(result):
             return _judge_discovery(result, offered)
         case ProbeError():
-            return _judge_error(outcome, offered)
+            return _judge_error(outcome, offered, again=again)
         case ProbeTimedOut() if transport == "stdio":
             return RestartAsHandshake("silent at server/discover")
         case ProbeTimedOut() if transport == "sse":
@@ -192,6 +200,15 @@ def judge_initialize(
             assert_never(outcome)
 
 
+def mutual_version(data: object) -> str | None:
+    """The modern revision to go on with after the data of a refused version; None without one.
+
+    It may be the one that was refused: replicas behind one address do not change all at once (MCP
+    2026-07-28, versioning: unsupported versions).
+    """
+    return _first_mutual(MODERN_VERSIONS, _supported(data) or ())
+
+
 def suggests_http_sse(error: ProbeError) -> bool:
     """Whether a refused POST may mean that the URL is one of the old HTTP+SSE transport.
 
@@ -204,8 +221,11 @@ def _judge_discovery(result: object, offered: str) -> Verdict:
     versions = (
         _supported({"supported": result.get("supportedVersions")}) if is_object(result) else None
     )
-    if versions is None:
+    if versions is None or not is_object(result):
         return Handshake("answered server/discover with something else")
+    fault = result_type_fault("server/discover", result)
+    if fault is not None:
+        return Incompatible(f"breaks its revision: {fault}")
     mutual = offered if offered in versions else _first_mutual(MODERN_VERSIONS, versions)
     if mutual:
         return Modern(mutual, "answered server/discover")
@@ -214,9 +234,9 @@ def _judge_discovery(result: object, offered: str) -> Verdict:
     return Incompatible(f"speaks {_listed(versions)}")
 
 
-def _judge_error(error: ProbeError, offered: str) -> Verdict:
+def _judge_error(error: ProbeError, offered: str, *, again: bool) -> Verdict:
     if error.code == UNSUPPORTED_VERSION:
-        return _judge_refused_version(error.data, offered)
+        return _judge_refused_version(error.data, offered, again=again)
     if error.code in MODERN_ERRORS:
         return Modern(offered, f"answered server/discover with {error.code}")
     if _is_no_answer(error.http_status):
@@ -226,13 +246,13 @@ def _judge_error(error: ProbeError, offered: str) -> Verdict:
     return NoEvidence(f"server/discover had no JSON-RPC answer ({_named(error)})")
 
 
-def _judge_refused_version(data: object, offered: str) -> Verdict:
+def _judge_refused_version(data: object, offered: str, *, again: bool) -> Verdict:
     versions = _supported(data)
     if versions is None:
         return Incompatible(f"refuses revision {offered} and names no other")
-    if offered in versions:
+    if offered in versions and again:
         return Incompatible(f"refuses revision {offered} and claims to support it")
-    mutual = _first_mutual(MODERN_VERSIONS, versions)
+    mutual = mutual_version(data)
     if mutual:
         return RetryVersion(mutual)
     if _first_mutual(HANDSHAKE_VERSIONS, versions):

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolcrib.core.canonical import spelled_float
 from toolcrib.core.jsontypes import is_number, is_object
-from toolcrib.core.mirrored import Mirrored, mirrored
+from toolcrib.core.mirrored import Mirrored, mirror_fault, mirrored
 from toolcrib.core.quoting import has_surrogates, quoted
 
 VERSION_HEADER = "MCP-Protocol-Version"
@@ -62,17 +62,24 @@ def parameter_headers(input_schema: object, arguments: Mapping[str, Any]) -> dic
     """The `Mcp-Param-*` headers of a `tools/call`, from the arguments at the annotated places.
 
     Args:
-        input_schema: The tool's, as the newest snapshot has it and without header faults.
+        input_schema: The tool's, as some snapshot has it. One with faulty annotations, which only
+            a server of an older revision may list, yields no headers at all.
         arguments: The arguments as they will be sent.
 
     Raises:
-        UnmirrorableValue: for an integer beyond the safe range, and as `encode_value` does.
+        UnmirrorableValue: for an integer beyond the safe range, and for unpaired surrogates; names
+            the argument.
     """
     headers: dict[str, str] = {}
+    if mirror_fault(input_schema) is not None:
+        return headers
     for parameter in mirrored(input_schema):
         text = _text_of(parameter, arguments)
         if text is not None:
-            headers[f"{PARAMETER_PREFIX}{parameter.header}"] = encode_value(text)
+            try:
+                headers[f"{PARAMETER_PREFIX}{parameter.header}"] = encode_value(text)
+            except UnmirrorableValue as unwritable:
+                raise UnmirrorableValue(f"argument {_name_of(parameter)}: {unwritable}") from None
     return headers
 
 
@@ -86,6 +93,12 @@ def _text_of(parameter: Mirrored, arguments: Mapping[str, Any]) -> str | None:
     if not is_number(value):
         return value if isinstance(value, str) else None
     if not abs(value) <= SAFE_INTEGER:  # NaN is beyond, too
-        where = quoted(".".join(parameter.path))
-        raise UnmirrorableValue(f"{where} is beyond ±(2**53 - 1) and may not go into a header")
+        where = _name_of(parameter)
+        raise UnmirrorableValue(
+            f"argument {where} is beyond ±(2**53 - 1) and may not go into a header"
+        )
     return str(value) if isinstance(value, int) else spelled_float(value)
+
+
+def _name_of(parameter: Mirrored) -> str:
+    return quoted(".".join(parameter.path))

@@ -4,14 +4,14 @@ MCP 2026-07-28, pagination: response format; basic: result responses.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolcrib.core.draft import DEFAULT_BOUNDS, Bounds
 from toolcrib.core.instant import Instant
 from toolcrib.core.jsontypes import JsonArray, JsonObject, described, is_array, is_object
 from toolcrib.core.quarantine import NOTHING_KNOWN, judge
-from toolcrib.core.quoting import literal
 from toolcrib.core.snapshot import Hints, Item, Kind, Page, Quarantined
+from toolcrib.protocol.envelope import DIGEST_KEY, own_mark, result_type_fault
 from toolcrib.protocol.eras import Era
 from toolcrib.protocol.hints import DEFAULT_CLAMP, parse_hints
 
@@ -92,9 +92,9 @@ def parse_page(
 
 def _check_result_type(kind: Kind, result: JsonObject, era: Era) -> None:
     """Refuse results that are not complete; handshake revisions have no such member to look at."""
-    if era == "modern" and result.get("resultType", "complete") != "complete":
-        found = literal(result["resultType"])
-        raise MalformedListing(f"the {kind.method} result has resultType {found}, not complete")
+    fault = result_type_fault(kind.method, result) if era == "modern" else None
+    if fault is not None:
+        raise MalformedListing(fault)
 
 
 def _members(kind: Kind, result: JsonObject) -> tuple[JsonArray, str | None]:
@@ -122,6 +122,7 @@ def _cursor_size(kind: Kind, cursor: str | None, limit: int) -> int:
 def _hints(result: JsonObject, era: Era, clamp: float) -> Hints:
     """The hints, with a missing `resultType` among the oddities: it counts as complete."""
     hints = parse_hints(result, era=era, clamp=clamp)
+    hints = replace(hints, peer_digest=own_mark(result.get("_meta"), DIGEST_KEY))
     if era == "handshake" or "resultType" in result:
         return hints
-    return Hints(hints.ttl, hints.scope, (*hints.oddities, "resultType is missing"))
+    return replace(hints, oddities=(*hints.oddities, "resultType is missing"))

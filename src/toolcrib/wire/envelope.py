@@ -1,13 +1,24 @@
 """The envelope that requests of 2026-07-28 carry in `_meta`, and the era it is evidence of."""
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 
 from toolcrib.core.jsontypes import is_object
-from toolcrib.protocol.envelope import CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
+from toolcrib.protocol.envelope import (
+    CLIENT_CAPABILITIES_KEY,
+    HANDLE_KEY,
+    LOG_LEVEL_KEY,
+    PROTOCOL_VERSION_KEY,
+)
 from toolcrib.wire.faults import RpcFault
+from toolcrib.wire.log_relay import LEVELS
+
+_HANDLE: Final = re.compile(r"[A-Za-z0-9._~-]{16,128}", re.ASCII)
+"""What a host may call itself by: long enough not to be another's by chance. Handles of our own
+making have a colon, so that none of these is one of them."""
 
 
 def has_envelope(params: object) -> bool:
@@ -38,3 +49,15 @@ def declared_capabilities(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """The client capabilities of a modern request; none when they are malformed."""
     declared = params["_meta"][CLIENT_CAPABILITIES_KEY]
     return declared if is_object(declared) else {}
+
+
+def given_handle(params: Mapping[str, Any]) -> str:
+    """The handle that a modern request carries; empty for none, or one that cannot be used."""
+    handle = params["_meta"].get(HANDLE_KEY)
+    return handle if isinstance(handle, str) and _HANDLE.fullmatch(handle) else ""
+
+
+def wanted_level(params: Mapping[str, Any]) -> str:
+    """From which level on a modern request wants log messages; empty: it wants none."""
+    level = params["_meta"].get(LOG_LEVEL_KEY)
+    return level if level in LEVELS else ""

@@ -16,6 +16,7 @@ from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
@@ -34,6 +35,7 @@ HTTP_STATUS: Final[Mapping[int, int]] = MappingProxyType(
         INVALID_REQUEST: 400,
         INVALID_PARAMS: 400,
         HEADER_MISMATCH: 400,
+        MISSING_REQUIRED_CLIENT_CAPABILITY: 400,
         UNSUPPORTED_PROTOCOL_VERSION: 400,
         METHOD_NOT_FOUND: 404,
     }
@@ -77,6 +79,12 @@ def invalid_request(message: str) -> RpcFault:
 def method_not_found(method: str) -> RpcFault:
     """-32601: the method does not exist in this revision, or is not served here."""
     return RpcFault(METHOD_NOT_FOUND, "Method not found", method)
+
+
+def missing_capability(message: str, required: object) -> RpcFault:
+    """-32021: answering takes something that a host of 2026-07-28 did not declare it can do."""
+    data = {"requiredCapabilities": required}
+    return RpcFault(MISSING_REQUIRED_CLIENT_CAPABILITY, message, data)
 
 
 def unserved(error: ToolcribError) -> RpcFault:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from mcp_types import methods
 from pydantic import ValidationError
 
+from toolcrib.errors import CapabilityMissing, ToolcribBug
 from toolcrib.protocol.eras import MODERN_VERSIONS
 from toolcrib.wire.faults import (
     RpcFault,
@@ -12,11 +13,12 @@ from toolcrib.wire.faults import (
     invalid_params,
     invalid_request,
     method_not_found,
+    missing_capability,
 )
 from toolcrib.wire.jsonwire import Result
-from toolcrib.wire.listen import listen
-from toolcrib.wire.results import for_handshake, for_modern
-from toolcrib.wire.service import HostRequest, Service
+from toolcrib.wire.listen import declares_subscribe, listen
+from toolcrib.wire.results import asking, asks, for_handshake, for_modern
+from toolcrib.wire.service import HostRequest, Service, Standing
 
 FORWARDED: Final = frozenset(
     {
@@ -30,32 +32,49 @@ FORWARDED: Final = frozenset(
         "completion/complete",
     }
 )
-"""The methods a service answers. Of the others we answer `ping`, `server/discover` and
-`subscriptions/listen` ourselves; logging levels and subscriptions to single resources are not
-declared and not served."""
+"""The methods a service answers. Of the others we answer `ping`, `server/discover`,
+`subscriptions/listen` and, where the service declares it, log levels and subscriptions to single
+resources."""
+
+ASK_SECONDS: Final = 900.0
+"""How long a host may take to answer a question, where nobody says otherwise."""
 
 
 class Kernel:
     """Answers requests whose envelope an entry has checked."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, ask_seconds: float = ASK_SECONDS) -> None:
         self.service = service
+        self.ask_seconds = ask_seconds
+        """How long a host may take to answer a question."""
         self._server_info = service.identity.stamp()
 
     async def respond(self, request: HostRequest) -> Result:
         """The finished result; raises `RpcFault`, and nothing else but cancellation."""
         try:
             _check_shape(request)
-            result = await self._answer(request)
+            return self._shaped(request, await self._answer(request))
         except RpcFault:
             raise
+        except CapabilityMissing as missing:
+            if request.modern:
+                required = missing.details.get("requiredCapabilities", {})
+                raise missing_capability(missing.for_model(), required) from missing
+            raise fault_of(missing) from missing
         except Exception as error:  # the boundary: whatever went wrong becomes a JSON-RPC error
             raise fault_of(error) from error
         finally:
-            if request.progress is not None:
-                request.progress.close()
+            for relay in (request.progress, request.heard):
+                if relay is not None:
+                    relay.close()
+
+    def _shaped(self, request: HostRequest, result: Result) -> Result:
         if request.modern:
+            if asks(result):
+                return asking(request.method, result, request.capabilities, self._server_info)
             return for_modern(result, self._server_info)
+        if asks(result):
+            raise ToolcribBug("a host that is asked inline was answered with a question")
         return for_handshake(request.method, result)
 
     async def _answer(self, request: HostRequest) -> Result:
@@ -65,11 +84,32 @@ class Kernel:
             case "server/discover":
                 return self._discovered()
             case "subscriptions/listen":
-                return await listen(request, self.service.audience(request.principal))
+                return await listen(request, self.service)
+            case "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" as method:
+                if request.standing is None or not _declared(self.service, method):
+                    raise method_not_found(method)
+                return await self._set(request, request.standing)
             case method if method in FORWARDED:
                 return await self.service.answer(request)
             case method:
                 raise method_not_found(method)
+
+    async def _set(self, request: HostRequest, standing: Standing) -> Result:
+        """Take over what a host sets for all its requests."""
+        if request.method == "logging/setLevel":
+            standing.log_level = request.params["level"]
+            return {}
+        uri: str = request.params["uri"]
+        if request.method == "resources/unsubscribe":
+            standing.subscriber.unfollow(uri)
+        elif standing.subscriber.follow(uri):
+            # Followed first: an update that comes while the server is asked is not missed.
+            try:
+                await self.service.subscribe(request.principal, uri)
+            except BaseException:
+                standing.subscriber.unfollow(uri)
+                raise
+        return {}
 
     def _discovered(self) -> dict[str, Any]:
         result: dict[str, Any] = {
@@ -81,6 +121,13 @@ class Kernel:
         if self.service.identity.instructions:
             result["instructions"] = self.service.identity.instructions
         return result
+
+
+def _declared(service: Service, method: str) -> bool:
+    capabilities = service.capabilities()
+    if method == "logging/setLevel":
+        return "logging" in capabilities
+    return declares_subscribe(capabilities)
 
 
 def refusal_before_handshake(method: str) -> RpcFault:

@@ -15,8 +15,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from toolcrib.calls.encoding import NotFinite, encode
 from toolcrib.core.jsontypes import is_object
-from toolcrib.wire.jsonwire import NotFinite, decode, encode, encode_error, encode_response
+from toolcrib.wire.jsonwire import decode, encode_error, encode_response
 
 TOO_LONG: Final = b""
 """What `LineSplitter` yields for a line that was too long: no message is an empty line."""

@@ -4,10 +4,9 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-import anyio
-
 from toolcrib.core.jsontypes import is_object
 from toolcrib.protocol.envelope import PROGRESS_TOKEN_KEY
+from toolcrib.wire.pace import Pace
 
 PER_SECOND: Final = 50
 """Notifications of one request that are relayed per second; more are dropped, never delayed."""
@@ -27,14 +26,13 @@ class ProgressRelay:
         self._notify = notify
         self._highest = -math.inf
         self._open = True
-        self._window = -math.inf
-        self._in_window = 0
+        self._pace = Pace(PER_SECOND)
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         """Relay one step, if it is ahead of the last, not too fast, and before the answer."""
         if not (self._open and math.isfinite(progress) and progress > self._highest):
             return
-        if not self._within_rate():
+        if not self._pace.allows():
             return
         self._highest = progress
         params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
@@ -47,13 +45,6 @@ class ProgressRelay:
     def close(self) -> None:
         """Relay nothing from now on: the request is about to be answered."""
         self._open = False
-
-    def _within_rate(self) -> bool:
-        now = anyio.current_time()
-        if now - self._window >= 1.0:
-            self._window, self._in_window = now, 0
-        self._in_window += 1
-        return self._in_window <= PER_SECOND
 
 
 def progress_token(params: Mapping[str, Any]) -> str | int | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import ChangedSilently, ToolcribError, ToolGone
 
 Retry = Literal["corrected", "later", "no"]
 """Whether to call again: with other arguments or another tool, unchanged after a while, or not at
@@ -14,6 +14,7 @@ _RETRY: Final[Mapping[str, Retry]] = MappingProxyType(
     {
         "schema_changed": "corrected",
         "bad_arguments": "corrected",
+        "changed_silently": "corrected",
         "limit_exceeded": "corrected",
         "catalog_too_old": "later",
         "server_unavailable": "later",
@@ -36,7 +37,7 @@ def refusal(error: ToolcribError, tool: str) -> dict[str, Any]:
         "message": message,
         "server": error.server,
         "tool": tool,
-        "retry": _RETRY.get(error.code, "no"),
+        "retry": _retry(error),
         "details": dict(error.details),
     }
     return {
@@ -44,3 +45,12 @@ def refusal(error: ToolcribError, tool: str) -> dict[str, Any]:
         "structuredContent": {"error": told},
         "isError": True,
     }
+
+
+def _retry(error: ToolcribError) -> Retry:
+    """As its code says; a tool that is gone can be made up for where its new name is known."""
+    if isinstance(error, ToolGone) and "inputSchema" in error.details:
+        return "corrected"
+    if isinstance(error, ChangedSilently) and "inputSchema" not in error.details:
+        return "no"
+    return _RETRY.get(error.code, "no")

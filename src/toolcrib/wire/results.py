@@ -8,12 +8,66 @@ them the whole list.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolcrib.calls.encoding import encode
 from toolcrib.core.jsontypes import is_array, is_object
+from toolcrib.errors import ToolcribBug
 from toolcrib.protocol.envelope import SERVER_INFO_KEY
-from toolcrib.wire.jsonwire import Prepared, Result, encode
+from toolcrib.protocol.questions import CAPABILITY_OF, lacking
+from toolcrib.wire.faults import missing_capability
+from toolcrib.wire.jsonwire import Prepared, Result
 
 MODERN_ONLY: Final = ("resultType", "ttlMs", "cacheScope")
 """Members of results that handshake revisions do not have."""
+
+
+INPUT_REQUIRED: Final = "input_required"
+"""The `resultType` of a result that asks for input instead of answering."""
+
+ASKING_METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The methods that may be answered with such a result (MCP 2026-07-28, multi round-trip)."""
+
+
+def asks(result: Result) -> bool:
+    """Whether a result asks for input."""
+    return not isinstance(result, Prepared) and result.get("resultType") == INPUT_REQUIRED
+
+
+def asking(
+    method: str,
+    result: Result,
+    capabilities: Mapping[str, Any],
+    server_info: Mapping[str, Any],
+) -> dict[str, Any]:
+    """A result that asks for input, as a host of 2026-07-28 gets it: no hints, nothing unknown.
+
+    Raises `RpcFault` -32021 where the host did not declare that it can be asked that, `ToolcribBug`
+    for a result that must not be sent at all.
+    """
+    members = {} if isinstance(result, Prepared) else result
+    questions, state = members.get("inputRequests"), members.get("requestState")
+    if method not in ASKING_METHODS:
+        raise ToolcribBug(f"{method} was answered with a question")
+    if not (questions or isinstance(state, str)):
+        raise ToolcribBug("a question was sent that asks nothing and continues nothing")
+    for question in questions.values() if is_object(questions) else ():
+        _check_askable(question, capabilities)
+    shown = {
+        "resultType": INPUT_REQUIRED,
+        **({"inputRequests": questions} if questions else {}),
+        **({"requestState": state} if isinstance(state, str) else {}),
+    }
+    meta = members.get("_meta")
+    return _enveloped({**shown, "_meta": meta} if is_object(meta) else shown, server_info)
+
+
+def _check_askable(question: object, capabilities: Mapping[str, Any]) -> None:
+    asked = question if is_object(question) else {}
+    method, params = asked.get("method"), asked.get("params")
+    if not isinstance(method, str) or method not in CAPABILITY_OF:
+        raise ToolcribBug("a question was sent that hosts cannot be asked")
+    if missing := lacking(method, params if is_object(params) else {}, capabilities):
+        message = f"the server has to ask {method}, which this host did not declare"
+        raise missing_capability(message, missing)
 
 
 def for_modern(result: Result, server_info: Mapping[str, Any]) -> Result:

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from toolcrib.core.partition import Principal
+from toolcrib.ports import Ask
 from toolcrib.protocol.eras import MODERN_VERSIONS
-from toolcrib.wire.audience import Audience
+from toolcrib.wire.audience import Audience, Subscriber
 from toolcrib.wire.jsonwire import Result
+from toolcrib.wire.log_relay import LogRelay
 from toolcrib.wire.progress import ProgressRelay
 
 Notify = Callable[[str, Mapping[str, Any]], Awaitable[None]]
@@ -29,6 +31,16 @@ class Identity:
         return {**stamp, "title": self.title} if self.title else stamp
 
 
+@dataclass(slots=True, eq=False)
+class Standing:
+    """What a host of a handshake revision has set for all its requests."""
+
+    subscriber: Subscriber
+    """What it is told of outside of requests."""
+    log_level: str = ""
+    """What it gave with `logging/setLevel`; empty: nothing yet."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HostRequest:
     """One request of a host, after everything that is the wire's business was checked."""
@@ -48,6 +60,18 @@ class HostRequest:
     None."""
     progress: ProgressRelay | None = None
     """Where progress goes; None when the host gave no token."""
+    ask: Ask | None = None
+    """Asks the host while this request is under way, as the handshake revisions allow; None where
+    it is asked by an `input_required` result (MCP 2026-07-28, multi round-trip requests)."""
+    handle: str = ""
+    """What tells this host from others of its principal: its connection, its session, or the
+    `dev.toolcrib/handle` it sent. Empty: nothing does."""
+    log_level: str = ""
+    """From which level on it wants log messages of this request; empty: none."""
+    heard: LogRelay | None = None
+    """Where log messages of this request go; None when the host wants none."""
+    standing: Standing | None = None
+    """What the host set for all its requests; None where every request stands alone."""
 
     @property
     def modern(self) -> bool:
@@ -68,7 +92,16 @@ class Service(Protocol):
         ...
 
     def audience(self, principal: Principal) -> Audience:
-        """Whom changes of that principal's listings are announced to."""
+        """Whom changes of that principal's listings, and of its resources, are announced to."""
+        ...
+
+    async def subscribe(self, principal: Principal, uri: str) -> None:
+        """Have a resource watched, which somebody in the audience follows from now on.
+
+        It goes on while somebody does. Called only where `capabilities` declare
+        `resources.subscribe`. Raises `RpcFault` for a resource that nobody has, any `ToolcribError`
+        for what stopped us.
+        """
         ...
 
     async def answer(self, request: HostRequest) -> Result:

@@ -8,7 +8,7 @@ wildcard included: there, too, a browser sends the stranger's name as `Host`, an
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -37,6 +37,19 @@ class HttpLimits:
     """Seconds after which an unused handshake session is forgotten."""
     keepalive: float = 15.0
     """Seconds of silence after which a pending answer becomes a stream, with comments."""
+    resumable_after: float = 0.25
+    """Seconds after which a pending answer becomes a stream that its host may take up again after a
+    break, where its revision has that (2025-11-25)."""
+    stream_seconds: float = 300.0
+    """After so many seconds such a stream is closed, and its host comes back for the rest."""
+    retry_seconds: float = 1.0
+    """How long it is told to wait before that."""
+    replay_bytes: int = 1024 * 1024
+    """What is kept of one unfinished stream for a host that comes back; the oldest goes first."""
+    replays_bytes: int = 64 * 1024 * 1024
+    """What is kept of all finished streams together."""
+    replays_seconds: float = 60.0
+    """How long a finished stream is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,16 @@ def _same_address(host: str, server: object) -> bool:
         return False
     ours = cast("tuple[object, ...]", server)[0]
     try:
-        return ip_address(host) == ip_address(str(ours))
+        return _plain_address(host) == _plain_address(str(ours))
     except ValueError:
         return False
+
+
+def _plain_address(text: str) -> IPv4Address | IPv6Address:
+    """An address without its zone, and not dressed up as one of the other family.
+
+    A socket that is bound to all addresses of both families shows those of the older one so.
+    """
+    address = ip_address(text.partition("%")[0])
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

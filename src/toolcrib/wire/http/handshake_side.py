@@ -1,25 +1,26 @@
 """Hosts of the handshake revisions over HTTP: sessions, each with a stream of announcements."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
 import anyio
 
 from toolcrib.core.partition import Principal
 from toolcrib.errors import LimitExceeded
-from toolcrib.wire.faults import REQUEST_CANCELLED, RpcFault, invalid_request, unserved
+from toolcrib.wire.faults import invalid_request, unserved
 from toolcrib.wire.handshake import agree, initialize_result
+from toolcrib.wire.http.answering import RESUMABLE, Answering
 from toolcrib.wire.http.guard import Headers, HttpLimits
 from toolcrib.wire.http.message import Caller, Posted, first
-from toolcrib.wire.http.modern import answer
 from toolcrib.wire.http.reply import Receive, Reply, Send, exchange, send_json, send_whole
+from toolcrib.wire.http.resumable import place
 from toolcrib.wire.http.sessions import Session, Sessions
 from toolcrib.wire.jsonwire import encode_error, encode_response
 from toolcrib.wire.kernel import Kernel
-from toolcrib.wire.progress import ProgressRelay, progress_token
-from toolcrib.wire.service import HostRequest
 
 SESSION_HEADER: Final = "mcp-session-id"
+LAST_EVENT_HEADER: Final = "last-event-id"
 
 
 class HandshakeSide:
@@ -29,6 +30,7 @@ class HandshakeSide:
         self._kernel = kernel
         self._limits = limits
         self.sessions = Sessions(limits)
+        self._answering = Answering(kernel, limits, self.sessions.shelf)
 
     async def post(
         self, posted: Posted, headers: Headers, caller: Caller, receive: Receive, send: Send
@@ -42,34 +44,28 @@ class HandshakeSide:
         if session is None:
             return
         if posted.id is None or posted.method is None:
-            if posted.method == "notifications/cancelled":
+            if posted.response is not None:
+                session.asked.take(posted.response)
+            elif posted.method == "notifications/cancelled":
                 _cancel(session, posted.params.get("requestId"))
             await send_whole(send, 202)
             return
-        await self._request(session, posted.method, posted, receive, send)
+        with _used(session):
+            await self._answering.request(session, posted.method, posted, receive, send)
 
     async def get(
         self, headers: Headers, principal: Principal, receive: Receive, send: Send
     ) -> None:
-        """Open the session's stream of announcements; it takes over from an older one."""
+        """Open the session's stream of announcements, or go on with an answer that broke off."""
         session = await self._session(headers, principal, send)
         if session is None:
             return
-        reply = Reply(send)
-        if session.carrier is not None:
-            session.carrier.cancel()
-        scope = session.carrier = anyio.CancelScope()
-
-        async def carry() -> None:
-            with scope:
-                await _announce(session, reply)
-            await reply.end()
-
-        try:
-            await self._held(session, reply, receive, carry, cancel_on_disconnect=True)
-        finally:
-            if session.carrier is scope:
-                session.carrier = None
+        last = first(headers, LAST_EVENT_HEADER)
+        with _used(session):
+            if last is None or session.agreed.version not in RESUMABLE:
+                await self._announce(session, receive, send)
+            else:
+                await self._take_up(session, last, receive, send)
 
     async def delete(self, headers: Headers, principal: Principal, send: Send) -> None:
         """End the session."""
@@ -108,68 +104,57 @@ class HandshakeSide:
         await send_json(send, status, encode_error(None, invalid_request(why).as_error()))
         return None
 
-    async def _request(
-        self, session: Session, method: str, posted: Posted, receive: Receive, send: Send
-    ) -> None:
+    async def _announce(self, session: Session, receive: Receive, send: Send) -> None:
+        """Carry announcements; a newer stream of the session takes over from this one."""
         reply = Reply(send)
-        request_id = posted.id if posted.id is not None else ""
-        token = progress_token(posted.params)
-        request = HostRequest(
-            method=method,
-            params=posted.params,
-            id=request_id,
-            version=session.agreed.version,
-            principal=session.principal,
-            notify=reply.notify,
-            capabilities=session.agreed.capabilities,
-            progress=None if token is None else ProgressRelay(token, reply.notify),
-        )
-        scope = session.in_flight[request_id] = anyio.CancelScope()
+        if session.carrier is not None:
+            session.carrier.cancel()
+        scope = session.carrier = anyio.CancelScope()
 
-        async def work() -> None:
+        async def carry() -> None:
             with scope:
-                await answer(self._kernel, request, reply)
-            if scope.cancelled_caught:
-                fault = RpcFault(REQUEST_CANCELLED, "Request cancelled")
-                await reply.finish(encode_error(request_id, fault.as_error()), 200)
+                await _tell(session, reply)
+            await reply.end()
 
         try:
-            await self._held(session, reply, receive, work, cancel_on_disconnect=False)
+            await exchange(reply, receive, carry, keepalive=self._limits.keepalive)
         finally:
-            if session.in_flight.get(request_id) is scope:
-                del session.in_flight[request_id]
+            if session.carrier is scope:
+                session.carrier = None
 
-    async def _held(
-        self,
-        session: Session,
-        reply: Reply,
-        receive: Receive,
-        work: Callable[[], Awaitable[None]],
-        *,
-        cancel_on_disconnect: bool,
+    async def _take_up(
+        self, session: Session, last_event_id: str, receive: Receive, send: Send
     ) -> None:
-        """Exchange while the session counts as used."""
-        session.holds += 1
-        try:
-            await exchange(
-                reply,
-                receive,
-                work,
-                keepalive=self._limits.keepalive,
-                cancel_on_disconnect=cancel_on_disconnect,
-            )
-        finally:
-            session.holds -= 1
-            session.used_at = anyio.current_time()
+        """Send the rest of the answer that an event id belongs to: one of this session alone."""
+        self.sessions.shelf.tidy()
+        found = place(last_event_id)
+        reply = None if found is None else session.streams.get(found[0])
+        if found is None or reply is None or not reply.resumable:
+            why = "what follows this event is not kept (any more): send the request again"
+            await send_json(send, 400, encode_error(None, invalid_request(why).as_error()))
+            return
+        await self._answering.take_up(reply, found[1], receive, send)
 
 
-async def _announce(session: Session, reply: Reply) -> None:
+@contextmanager
+def _used(session: Session) -> Generator[None]:
+    """Count the session as used meanwhile."""
+    session.holds += 1
+    try:
+        yield
+    finally:
+        session.holds -= 1
+        session.used_at = anyio.current_time()
+
+
+async def _tell(session: Session, reply: Reply) -> None:
     await reply.keep_alive()  # opens the stream at once
-    while (topic := await session.subscriber.next()) is not None:
+    subscriber = session.standing.subscriber
+    while (due := await subscriber.next()) is not None:
         try:
-            await reply.notify(topic.method)
+            await reply.notify(due.method, due.params or None)
         except anyio.get_cancelled_exc_class():
-            session.subscriber.tell(topic)  # for the stream that takes over
+            subscriber.tell(due)  # for the stream that takes over
             raise
 
 

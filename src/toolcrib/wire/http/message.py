@@ -34,6 +34,8 @@ class Posted:
     method: str | None
     params: Mapping[str, Any]
     id: str | int | None
+    response: Mapping[str, Any] | None = None
+    """The whole message, where it is a response."""
 
 
 def first(headers: Headers, name: str) -> str | None:
@@ -85,7 +87,7 @@ def parse(body: bytes) -> Posted:
     if not isinstance(request_id, str | int) or isinstance(request_id, bool):
         raise wrong
     if method is None and ("result" in fields or "error" in fields):
-        return Posted(None, {}, request_id)
+        return Posted(None, {}, request_id, fields)
     if not isinstance(method, str):
         raise wrong
     return Posted(method, cast("dict[str, Any]", params), request_id)

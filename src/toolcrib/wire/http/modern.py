@@ -8,13 +8,19 @@ from mcp.shared.inbound import (
 )
 from mcp_types import HEADER_MISMATCH
 
-from toolcrib.wire.envelope import declared_capabilities, opened_version
+from toolcrib.wire.envelope import (
+    declared_capabilities,
+    given_handle,
+    opened_version,
+    wanted_level,
+)
 from toolcrib.wire.faults import RpcFault, invalid_request
 from toolcrib.wire.http.guard import Headers
 from toolcrib.wire.http.message import Caller, Posted, first
 from toolcrib.wire.http.reply import Receive, Reply, Send, exchange, send_whole
 from toolcrib.wire.jsonwire import encode_error, encode_response
 from toolcrib.wire.kernel import Kernel
+from toolcrib.wire.log_relay import log_relay
 from toolcrib.wire.progress import ProgressRelay, progress_token
 from toolcrib.wire.service import HostRequest
 
@@ -45,7 +51,7 @@ class ModernSide:
             return
         version = _agreed_version(posted.method, posted, headers)
         reply = Reply(send)
-        token = progress_token(posted.params)
+        token, level = progress_token(posted.params), wanted_level(posted.params)
         request = HostRequest(
             method=posted.method,
             params=posted.params,
@@ -56,12 +62,15 @@ class ModernSide:
             capabilities=declared_capabilities(posted.params),
             headers=headers,
             progress=None if token is None else ProgressRelay(token, reply.notify),
+            handle=given_handle(posted.params),
+            log_level=level,
+            heard=log_relay(level, reply.notify),
         )
 
         async def work() -> None:
             await answer(self._kernel, request, reply)
 
-        await exchange(reply, receive, work, keepalive=self._keepalive, cancel_on_disconnect=True)
+        await exchange(reply, receive, work, keepalive=self._keepalive)
 
 
 async def answer(kernel: Kernel, request: HostRequest, reply: Reply) -> None:

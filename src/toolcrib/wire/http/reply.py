@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import anyio
 
+from toolcrib.calls.encoding import encode
 from toolcrib.wire.http.guard import Headers, Turned
-from toolcrib.wire.jsonwire import encode
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -33,12 +33,13 @@ _BREAKING: Final = (
 """Characters that some readers take for the end of a line, and their JSON escapes."""
 
 
-def event(message: bytes) -> bytes:
-    """Frame one encoded JSON-RPC message as an event."""
+def event(message: bytes, event_id: str = "") -> bytes:
+    """Frame one encoded JSON-RPC message as an event, with an id where there is one."""
     for raw, escaped in _BREAKING:
         if raw in message:
             message = message.replace(raw, escaped)
-    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
+    name = b"id: " + event_id.encode() + b"\r\n" if event_id else b""
+    return b"event: message\r\n" + name + b"data: " + message + b"\r\n\r\n"
 
 
 async def send_whole(
@@ -76,13 +77,24 @@ class Reply:
         self._streaming = False
         self._over = False
         self._lock = anyio.Lock(fast_acquire=True)
+        self.lost = False
+        """Whether the host hung up and cannot hear anything of this answer any more."""
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification on this answer's stream; nothing once it is over."""
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self._stream(event(encode(message)))
+        await self._say(encode(message))
+
+    async def request(self, request_id: int, method: str, params: Mapping[str, Any]) -> None:
+        """Send a request of ours on this answer's stream."""
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        await self._say(encode(message))
+
+    def hung_up(self) -> None:
+        """Take note that the host closed the connection, and did not mean to cancel by it."""
+        self.lost = True
 
     async def keep_alive(self) -> None:
         """Send a comment, so that no proxy takes the silence for the end."""
@@ -105,6 +117,9 @@ class Reply:
                 await self._open()
             await self._send({"type": "http.response.body", "body": b""})
 
+    async def _say(self, message: bytes) -> None:
+        await self._stream(event(message))
+
     async def _stream(self, chunk: bytes) -> None:
         async with self._lock:
             if self._over:
@@ -124,12 +139,13 @@ async def exchange(
     work: Callable[[], Awaitable[None]],
     *,
     keepalive: float,
-    cancel_on_disconnect: bool,
+    on_disconnect: Callable[[], None] | None = None,
 ) -> None:
     """Run `work`, which uses `reply`, while keeping the connection alive and watching it.
 
     A host of 2026-07-28 cancels a request by closing its stream; one of a handshake revision that
-    goes away has cancelled nothing (MCP 2025-11-25, transports), so its work is carried to the end.
+    goes away has cancelled nothing (MCP 2025-11-25, transports), so its work is carried to the end,
+    and `on_disconnect` is called instead.
     """
 
     async def watch() -> None:
@@ -138,8 +154,10 @@ async def exchange(
                 message = await receive()
                 if message["type"] != "http.disconnect":
                     continue
-                if cancel_on_disconnect:
+                if on_disconnect is None:
                     tasks.cancel_scope.cancel()
+                else:
+                    on_disconnect()
                 return
             if patience.cancelled_caught:
                 await reply.keep_alive()

@@ -4,14 +4,18 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 import anyio
 
 from toolcrib.core.partition import Principal
 from toolcrib.errors import LimitExceeded
-from toolcrib.wire.audience import Audience, Subscriber, Topic
+from toolcrib.wire.audience import Audience, Topic
 from toolcrib.wire.handshake import Agreed
+from toolcrib.wire.http.asked import Asked
 from toolcrib.wire.http.guard import HttpLimits
+from toolcrib.wire.http.resumable import ResumableReply, Shelf
+from toolcrib.wire.service import Standing
 
 
 @dataclass(slots=True, eq=False)
@@ -23,11 +27,15 @@ class Session:
     principal: Principal
     peer: str
     """The address of the client that opened it."""
-    subscriber: Subscriber
-    """What the host still has to be told, also while no stream of it is open."""
+    standing: Standing
+    """What the host set, and what it still has to be told, also while no stream of it is open."""
     in_flight: dict[str | int, anyio.CancelScope] = field(
         default_factory=dict[str | int, anyio.CancelScope]
     )
+    asked: Asked = field(default_factory=Asked)
+    """What the host was asked and has not answered."""
+    streams: dict[str, ResumableReply] = field(default_factory=dict[str, ResumableReply])
+    """Answers that the host may come back for, by the name of their stream."""
     carrier: anyio.CancelScope | None = None
     """The one stream that announcements go out on: the newest."""
     holds: int = 0
@@ -35,9 +43,14 @@ class Session:
     used_at: float = 0.0
     """When the last exchange ended, on the event loop's clock."""
 
+    @property
+    def handle(self) -> str:
+        """What tells this host from others, and cannot be used to speak for it."""
+        return f"session:{sha256(self.id.encode()).hexdigest()[:32]}"
+
     def end(self) -> None:
         """Cancel what is going on and tell the host nothing any more."""
-        self.subscriber.leave()
+        self.standing.subscriber.leave()
         for scope in (*self.in_flight.values(), self.carrier):
             if scope is not None:
                 scope.cancel()
@@ -50,6 +63,8 @@ class Sessions:
         self._limits = limits
         self._open: dict[str, Session] = {}
         self._opened_by = Counter[str]()
+        self.shelf = Shelf(limits)
+        """The finished streams that hosts may still come back for."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -72,7 +87,7 @@ class Sessions:
             agreed,
             principal,
             peer,
-            audience.join(Topic),
+            Standing(audience.join(Topic)),
             used_at=anyio.current_time(),
         )
         self._open[session.id] = session
@@ -95,6 +110,7 @@ class Sessions:
             self._opened_by[session.peer] -= 1
             if not self._opened_by[session.peer]:
                 del self._opened_by[session.peer]
+        self.shelf.clear(session.streams)
         session.end()
 
     def _is_idle(self, session: Session, now: float) -> bool:
