@@ -3,6 +3,7 @@
 hammer N SEED   N random operations as a replica would do them, then what it was granted and saw.
 write           Publishes one catalog after the other and tells of each, until killed.
 stop            Publishes, and stops for ever inside the transaction of its second publish.
+race N          Adds and takes entries 0 to N-1 as fast as it can; then which of them it got.
 lock            Holds the write lock until killed.
 """
 
@@ -142,6 +143,22 @@ async def stop(path: Path) -> None:
     await publish(store, bulky(2))
 
 
+async def race(path: Path, count: str) -> None:
+    store = opened(path)
+    tell(ready=True)
+    sys.stdin.readline()
+    added: list[int] = []
+    taken: list[int] = []
+    for number in range(int(count)):
+        key, mine = str(number), b"%d" % id(store)
+        if await store.entries.add("race", "added", key, mine, lifetime=600, most=10_000):
+            added.append(number)
+        if await store.entries.take("race", "taken", key) is not None:
+            taken.append(number)
+    store.close()
+    tell(added=added, taken=taken)
+
+
 async def lock(path: Path) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -153,6 +170,7 @@ ROLES: dict[str, Callable[..., Any]] = {
     "hammer": hammer,
     "write": write,
     "stop": stop,
+    "race": race,
     "lock": lock,
 }
 

@@ -150,6 +150,7 @@ async def test_what_a_server_says_of_itself_may_be_missing_or_wrong() -> None:
     assert (facts.capabilities, facts.name, facts.version, facts.instructions) == ({}, "", "", "")
 
 
+@pytest.mark.duty(16)
 async def test_a_modern_error_that_names_a_mutual_revision_is_followed_by_that_revision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -171,12 +172,13 @@ async def test_a_modern_error_that_names_a_mutual_revision_is_followed_by_that_r
     ("step", "says"),
     [
         (refuses(-32022, {"supported": ["2027-01-01"]}), "2027-01-01"),
-        (refuses(-32022, {"supported": ["2026-07-28"]}), "claims to support"),
         (refuses(-32022), "names no other"),
         (refuses(-32020), "-32020"),
         (refuses(-32021, {"requiredCapabilities": {"roots": {}, "a": {}}}), "declare: a, roots"),
         (refuses(-32021, [1]), "declare: unnamed"),
         (answers({"supportedVersions": ["2027-01-01"]}), "2027-01-01"),
+        (answers({**DISCOVERED, "resultType": "weird"}), "resultType `weird`"),
+        (answers({**DISCOVERED, "resultType": "input_required"}), "resultType `input_required`"),
     ],
     ids=str,
 )
@@ -189,6 +191,23 @@ async def test_a_modern_server_without_a_common_revision_is_named_and_never_init
             await search.run(None)
     assert says in caught.value.message
     assert script.asked == ["discover"]
+
+
+@pytest.mark.duty(16)
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_a_refusal_that_names_the_refused_revision_itself_is_taken_at_its_word_once(
+    kind: TransportKind,
+) -> None:
+    refusal = refuses(-32022, {"supported": ["2026-07-28"]})
+    script = Script([refusal, answers(DISCOVERED)], [answers(INITIALIZED)])
+    async with searching(script, kind) as (_, search):
+        assert (await search.run(None)).facts.era == "modern"
+    assert script.asked == ["discover"] * 2
+    script = Script([refusal], [answers(INITIALIZED)])
+    async with searching(script, kind) as (_, search):
+        with pytest.raises(IncompatibleServer, match="claims to support"):
+            await search.run(None)
+    assert script.asked == ["discover"] * 2
 
 
 # ---- handshake ----
@@ -274,6 +293,7 @@ async def test_a_server_that_refuses_both_openings_is_quoted() -> None:
 # ---- processes that hang or exit ----
 
 
+@pytest.mark.duty(17)
 @pytest.mark.parametrize(("first", "patience"), [(exits, 0.0), (hangs, 4.0)], ids=str)
 async def test_a_process_that_hangs_or_exits_at_the_probe_is_started_anew(
     first: Step, patience: float
@@ -335,6 +355,7 @@ async def test_a_server_that_contradicts_itself_is_asked_a_bounded_number_of_tim
 # ---- what is no evidence ----
 
 
+@pytest.mark.duty(17)
 @pytest.mark.parametrize("age", [None, 60.0], ids=["unknown", "remembered-modern"])
 @pytest.mark.parametrize(
     ("step", "kind"),
@@ -427,6 +448,7 @@ async def test_a_remembered_handshake_that_is_refused_is_probed(
     assert len(rig.peers) == starts
 
 
+@pytest.mark.duty(17)
 @pytest.mark.parametrize("age", [BELIEVED_FOR, -10.0], ids=["too-old", "from-the-future"])
 async def test_an_old_memory_is_not_believed(age: float) -> None:
     script = Script([answers(DISCOVERED)], [answers(INITIALIZED)])

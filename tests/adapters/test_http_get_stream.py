@@ -34,6 +34,7 @@ def with_get(get: Behaviour, *, session: bool = True) -> Behaviour:
     return behave
 
 
+@pytest.mark.duty(39)
 @BOTH_LOOPS
 @pytest.mark.parametrize("session", [True, False])
 async def test_a_stream_that_drops_five_times_still_delivers(*, session: bool) -> None:
@@ -108,6 +109,7 @@ async def test_a_server_without_sessions_that_has_no_stream_is_told(
     assert not rig.facts.over
 
 
+@pytest.mark.duty(39)
 async def test_a_stream_for_a_lost_session_ends_the_connection() -> None:
     async def get(request: RawExchange) -> None:
         await request.reply(404)

@@ -354,6 +354,22 @@ async def test_a_cancellation_goes_out_although_every_call_slot_is_taken() -> No
             assert await rig.ask("tools/list", HANDSHAKE) == {"echo": "tools/list"}
 
 
+async def test_calls_whose_people_think_leave_connections_to_others() -> None:
+    limits = Limits(calls_per_server=1, parked_calls=10)
+    async with (
+        serve_raw_http(slow) as server,
+        drive_http(launch_of(server.url), limits=limits) as rig,
+    ):
+        with anyio.fail_after(5):
+            await rig.shake_hands()
+            async with anyio.create_task_group() as tasks:
+                for _ in range(11):
+                    tasks.start_soon(rig.ask, "tools/call", HANDSHAKE)
+                await rig.wait_heard(11)
+                assert await rig.ask("tools/list", HANDSHAKE) == {"echo": "tools/list"}
+                tasks.cancel_scope.cancel()
+
+
 async def test_what_the_body_raises_leaves_the_context_as_it_is() -> None:
     async def use(url: str) -> None:
         async with drive_http(launch_of(url)) as rig:

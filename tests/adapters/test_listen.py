@@ -340,6 +340,41 @@ async def test_a_listener_that_raises_stops_nothing() -> None:
         assert not rig.session.closed
 
 
+async def test_a_loop_that_an_exception_kills_is_started_again_and_costs_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def behave(peer: Peer, message: Message) -> None:
+        if message["method"] == "subscriptions/listen":
+            acknowledge(peer, message)
+        else:
+            peer.answer(message)
+
+    faults = [RuntimeError("secret"), ValueError("secret"), KeyError("secret")]
+
+    def fail(loop: ListenLoop, failures: int, error: object) -> float:
+        del loop, failures, error
+        raise faults.pop(0)
+
+    async with listening(behave) as (rig, _):
+        with monkeypatch.context() as broken:
+            broken.setattr(ListenLoop, "_delay", fail)
+            for times in (1, 2, 3):
+                began = anyio.current_time()
+                lose_by_result(rig.peer, rig.peer.sent("subscriptions/listen")[-1])
+                assert await rig.session.request("tools/list") == {}, "calls go on meanwhile"
+                await rig.peer.wait_for("subscriptions/listen", times + 1)
+                assert anyio.current_time() - began == 2.0 ** (times - 1)
+        await rig.signals.wait_for("opened", 4)
+        lose_by_result(rig.peer, rig.peer.sent("subscriptions/listen")[-1])
+        await rig.peer.wait_for("subscriptions/listen", 5)
+        assert not rig.session.closed
+        found = [fact for fact in rig.facts.of(Finding) if fact.code == "listening_failed"]
+        kinds = ["RuntimeError", "ValueError", "KeyError"]
+        assert [fact.detail for fact in found] == [
+            f"{kind}; asking for signals again" for kind in kinds
+        ]
+
+
 # ---- handshake revisions ----
 
 DECLARED = {"tools": {"listChanged": True}}

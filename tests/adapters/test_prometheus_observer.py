@@ -69,6 +69,7 @@ def test_catalogs_calls_and_hosts_have_their_counters() -> None:
         facts.CallForwarded("git", "tools/call", "secret_tool", "ok", 0.1),
         facts.CallForwarded("git", "tools/call", "secret_tool", "tool_error", 0.1),
         facts.CallRefused("git", "secret_tool", "schema_changed"),
+        facts.CallFailed("git", "secret_tool", "changed_silently"),
         facts.EraFound("git", "modern", "discover"),
         facts.Finding("git", "process_left", "d"),
         facts.Listed("tools", 10, 100, fresh=False, seconds=0.1),
@@ -88,6 +89,7 @@ def test_catalogs_calls_and_hosts_have_their_counters() -> None:
             "calls_total{method=tools/call,outcome=tool_error,server=git}": 1,
             "call_seconds_count{method=tools/call,server=git}": 2,
             "calls_refused_total{code=schema_changed,server=git}": 1,
+            "calls_failed_total{code=changed_silently,server=git}": 1,
             "eras_found_total{era=modern,server=git}": 1,
             "findings_total{code=process_left,server=git}": 1,
             "listings_total{fresh=no,kind=tools}": 1,
@@ -131,6 +133,7 @@ def test_no_label_tells_of_tools_details_or_words_of_servers() -> None:
     observer = PrometheusObserver()
     observer.note(facts.CallForwarded("git", "tools/call", "canary_tool", "ok", 0.1))
     observer.note(facts.CallRefused("git", "canary_tool", "tool_gone"))
+    observer.note(facts.CallFailed("git", "canary_tool", "result_invalid"))
     observer.note(facts.ItemQuarantined("git", "tools", "canary_tool", "too_deep"))
     observer.note(facts.Finding("git", "code", "canary detail"))
     observer.note(facts.NoiseSkipped("git", 1, "canary noise"))

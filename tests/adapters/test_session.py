@@ -153,7 +153,7 @@ async def test_a_raising_progress_listener_costs_nothing() -> None:
 
 
 async def test_results_are_handed_on_as_they_came() -> None:
-    odd: dict[str, Any] = {"a": None, "b": [{"c": 2**70}], "resultType": "weird", "é": "\ud800"}
+    odd: dict[str, Any] = {"a": None, "b": [{"c": 2**70}], "é": "\ud800"}
 
     async def behave(peer: Peer, message: Message) -> None:
         peer.answer(message, **odd)
@@ -544,10 +544,10 @@ async def test_a_ping_is_answered() -> None:
 async def test_what_the_profile_allows_is_handed_to_the_signals() -> None:
     async with open_rig(ignore, profile=CAPABLE) as rig:
         rig.session.adopt(HANDSHAKE)
-        rig.signals.answers["elicitation/create"] = {"action": "decline"}
-        answer = await asked(rig, "e", "elicitation/create")
-        assert answer["result"] == {"action": "decline"}
-        assert rig.signals.asked == [("elicitation/create", {"a": 1})]
+        rig.signals.answers["roots/list"] = {"roots": []}
+        answer = await asked(rig, "r", "roots/list")
+        assert answer["result"] == {"roots": []}
+        assert rig.signals.asked == [("roots/list", {"a": 1})]
 
 
 @pytest.mark.parametrize("method", ["sampling/createMessage", "weather/ask", "tools/list"])
@@ -564,9 +564,9 @@ async def test_a_refusal_of_the_signals_is_the_answer_and_other_errors_are_hidde
         rig.session.adopt(HANDSHAKE)
         refusal = UpstreamRefused("not now", rpc_code=-1, data={"b": 2})
         rig.signals.answers["roots/list"] = refusal
-        rig.signals.answers["elicitation/create"] = RuntimeError("secret")
         first = await asked(rig, 1, "roots/list")
-        second = await asked(rig, 2, "elicitation/create")
+        rig.signals.answers["roots/list"] = RuntimeError("secret")
+        second = await asked(rig, 2, "roots/list")
         assert first["error"] == {"code": -1, "message": "not now", "data": {"b": 2}}
         assert second["error"]["code"] == -32603
         assert "secret" not in str(second)

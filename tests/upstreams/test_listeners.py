@@ -118,3 +118,54 @@ def test_who_comes_or_leaves_while_others_are_told_disturbs_nobody() -> None:
     assert adding.heard == last.heard == ["connected modern", "disconnected gone"]
     assert late.heard[0] == "connected modern"
     assert late.heard[-1] == "disconnected gone"
+
+
+class Broken(Ear):
+    """A listener that fails at everything it hears, and keeps it all the same."""
+
+    def connected(self, facts: ServerFacts) -> None:
+        super().connected(facts)
+        raise RuntimeError("connected")
+
+    def disconnected(self, detail: str) -> None:
+        super().disconnected(detail)
+        raise RuntimeError("disconnected")
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        super().notified(method, params)
+        raise RuntimeError("notified")
+
+    def stream_changed(self, state: StreamState) -> None:
+        super().stream_changed(state)
+        raise RuntimeError("stream_changed")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_listener_that_fails_costs_the_others_nothing_and_hears_on(*, late: bool) -> None:
+    faults: list[str] = []
+    fanout = Fanout(lambda fault: faults.append(str(fault)))
+    broken, ear = Broken(), Ear()
+    if late:
+        fanout.connected(FACTS)
+        fanout.stream_opened()
+    fanout.add(broken)
+    fanout.add(ear)
+    if not late:
+        fanout.connected(FACTS)
+        fanout.stream_opened()
+    fanout.notified(CHANGED, {})
+    fanout.disconnected("gone")
+    told = ["connected modern", "stream open", f"{CHANGED} {{}}", "disconnected gone"]
+    assert ear.heard == broken.heard == told
+    assert faults == ["connected", "stream_changed", "notified", "disconnected"]
+
+
+def test_a_fault_that_nobody_takes_is_logged_without_its_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fanout = Fanout()
+    fanout.add(Broken())
+    fanout.connected(FACTS)
+    assert [record.getMessage() for record in caplog.records] == [
+        "a listener of a connection failed: RuntimeError"
+    ]

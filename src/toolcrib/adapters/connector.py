@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from toolcrib.adapters.background import background
+from toolcrib.adapters.http.authorisation import AuthoriserSource
 from toolcrib.adapters.session.attempt import Attempt
 from toolcrib.adapters.session.era import EraSearch, NotStreamable
 from toolcrib.adapters.session.guarded_signals import GuardedSignals
@@ -20,7 +21,16 @@ from toolcrib.settings import HttpLaunch, Limits, ServerSettings
 class McpConnector:
     """Implements `ports.Connector` for processes and URLs."""
 
-    def __init__(self, *, limits: Limits, observer: Observer, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        limits: Limits,
+        observer: Observer,
+        clock: Clock,
+        authorisers: AuthoriserSource | None = None,
+    ) -> None:
+        """Without `authorisers`, servers that want OAuth answer that they do."""
+        self._authorisers = authorisers
         self._limits = limits
         self._observer = observer
         self._clock = clock
@@ -37,9 +47,12 @@ class McpConnector:
     ) -> AsyncGenerator[Session]:
         """One attempt, as the port describes it; leaving ends the process group or the session."""
         guarded = GuardedSignals(signals, server.id, self._observer)
-        attempt = Attempt(server, profile, guarded, self._limits, self._observer, self._clock)
         async with AsyncExitStack() as stack:
             try:
+                authoriser = self._authorisers.for_server(server) if self._authorisers else None
+                attempt = Attempt(
+                    server, profile, guarded, self._limits, self._observer, self._clock, authoriser
+                )
                 session = await self._open(attempt, stack, remembered)
             except ToolcribError as error:
                 error.server = error.server or server.id

@@ -16,7 +16,8 @@ class Fields:
         self.given = {key: it for key, it in node.table.items() if it.value is not None}
         """The members that say something: null is the same as leaving out."""
         self.report = report
-        self._scope = scope
+        self.scope = scope
+        """What references in them may refer to."""
 
     def named(self, *keys: str) -> list[str]:
         """Those of the keys that are given."""
@@ -33,7 +34,7 @@ class Fields:
             self.report.error(node, f"is {kind_of(node)}, not a text", "write it in double quotes")
             return None
         try:
-            found = expand(value, self._scope, may_vanish=may_vanish)
+            found = expand(value, self.scope, may_vanish=may_vanish)
         except Unresolved as problem:
             self.report.error(node, problem.message, problem.remedy)
             return None

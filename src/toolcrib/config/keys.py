@@ -4,6 +4,7 @@ Whoever reads it can tell which of two configurations a digest belongs to, and n
 credential is in it.
 """
 
+import hmac
 import os
 import secrets
 import sys
@@ -33,6 +34,10 @@ class InstallationKey:
     def secret(self) -> bytes:
         """The secret itself."""
         return self._secret
+
+    def derived(self, purpose: str) -> bytes:
+        """32 bytes for one purpose alone."""
+        return hmac.new(self._secret, f"toolcrib {purpose}".encode(), "sha256").digest()
 
     def launch_digest(self, launch: Launch) -> str:
         """The keyed digest of a launch."""

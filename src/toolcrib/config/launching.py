@@ -6,15 +6,17 @@ unless `cwd` says otherwise.
 """
 
 import re
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import urlsplit
 
 from toolcrib.config.fields import Fields
-from toolcrib.settings import HttpLaunch, HttpTransport, Secret, StdioLaunch
+from toolcrib.config.oauth_toml import OAUTH_KEYS, check_alone, read_oauth
+from toolcrib.settings import HttpLaunch, HttpTransport, OAuthSettings, Secret, StdioLaunch
 
 ADDRESSES: Final = ("url", "httpUrl", "serverUrl")
 STDIO_ONLY: Final = ("args", "env", "environment", "cwd")
-HTTP_ONLY: Final = ("headers",)
+HTTP_ONLY: Final = ("headers", *OAUTH_KEYS)
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
@@ -74,10 +76,22 @@ def http_launch(fields: Fields, address: str, transport: HttpTransport) -> HttpL
         elif not _HEADER_VALUE.fullmatch(value):
             remedy = "use printable ASCII, without line breaks"
             fields.report.error(where, "holds characters that no header may carry", remedy)
+    oauth = _oauth(fields, headers)
     if fields.report.failed or url is None:
         return None
     secrets = {name: Secret(value) for name, (_, value) in headers.items()}
-    return HttpLaunch(Secret(url), secrets, transport)
+    return HttpLaunch(Secret(url), secrets, transport, oauth)
+
+
+def _oauth(fields: Fields, headers: Collection[str]) -> OAuthSettings | None:
+    """What the entry says about tokens; the first of its two names counts."""
+    keys = fields.named(*OAUTH_KEYS)
+    if not keys:
+        return None
+    node = fields.given[keys[0]]
+    settings = read_oauth(node, fields.scope, fields.report)
+    check_alone(node, headers, settings, fields.report)
+    return settings
 
 
 def _is_http(url: str) -> bool:

@@ -17,9 +17,11 @@ from toolcrib.config.locations import (
     config_dir,
     default_store_path,
     find_files,
+    vault_path,
 )
 from toolcrib.config.mcp_json import read_mcp_json
 from toolcrib.config.merging import merged
+from toolcrib.config.oauth_toml import with_oauth
 from toolcrib.config.problem import Problem, Report
 from toolcrib.config.sources import Source, read_source
 from toolcrib.config.toolcrib_toml import (
@@ -30,7 +32,7 @@ from toolcrib.config.toolcrib_toml import (
     read_wide,
     switched_off,
 )
-from toolcrib.settings import ServerSettings, Settings, StoreSettings
+from toolcrib.settings import Launch, ServerSettings, Settings, StoreSettings
 
 _log = logging.getLogger(__name__)
 
@@ -159,7 +161,10 @@ class _Interpretation:
             servers=tuple(servers),
             limits=self._wide.limits,
             gateway=self._wide.gateway,
-            store=StoreSettings(None if path == MEMORY else path),
+            store=StoreSettings(
+                None if path == MEMORY else path, vault=str(vault_path(self._env, self._home))
+            ),
+            approval=self._wide.approval,
         )
         return Loaded(settings, self._sorted_problems(), states, self._sources)
 
@@ -209,16 +214,25 @@ class _Interpretation:
         tuned: dict[str, Any] = {"waits": self._wide.waits, "reconnect": self._wide.reconnect}
         if node is not None:
             tuned |= read_tuning(node, self._wide, report)
+        launch = self._tuned_launch(entry, node, report)
         if not off:
             self._problems += entry.report.problems
         self._problems += report.problems
         server = None
-        if entry.launch is not None and not report.failed and self._obscure is None:
+        if launch is not None and not report.failed and self._obscure is None:
             source = entry.node.place
-            server = ServerSettings(entry.id, entry.launch, disabled=off, source=source, **tuned)
+            server = ServerSettings(entry.id, launch, disabled=off, source=source, **tuned)
         if off:
             return "disabled", server
         return ("unusable" if server is None else "ready"), server
+
+    def _tuned_launch(self, entry: Entry, node: Node | None, report: Report) -> Launch | None:
+        """The launch with the tokens that `toolcrib.toml` configures for another file's server."""
+        member = None if node is None or defines_server(node) else node.table.get("oauth")
+        if member is None or entry.launch is None:
+            return entry.launch
+        scope = self._scope(Source(Path(member.file), None))
+        return with_oauth(entry.launch, member, scope, report)
 
     def _report_tuning_of_nobody(self, entries: Mapping[str, Entry]) -> None:
         for server_id, node in self._tuning.items():

@@ -36,6 +36,11 @@ def key_path(env: Mapping[str, str], home: Path, platform: str = sys.platform) -
     return config_dir(env, home, platform) / "key"
 
 
+def vault_path(env: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
+    """The folder of saved logins, encrypted."""
+    return config_dir(env, home, platform) / "vault"
+
+
 def find_files(env: Mapping[str, str], home: Path, folder: Path) -> tuple[Path, ...]:
     """The files that exist, where none was named: those of the project, then those of the user."""
     user = config_dir(env, home)

@@ -1,4 +1,7 @@
-"""Several `toolcrib.toml` files as one: the first to set a key wins, the others are reported."""
+"""Several `toolcrib.toml` files as one: the first to set a key wins, the others are reported.
+
+Rules of approval are put one after the other: no file can take back what another one denies.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +12,8 @@ from toolcrib.config.problem import Report
 
 NOTHING = Node({}, "", "", 1, 1)
 """What no file at all says."""
+_JOINED = frozenset({"approval.rules"})
+"""Lists of which every file has its part."""
 
 
 def merged(roots: Sequence[Node], report: Report) -> Node:
@@ -19,6 +24,8 @@ def merged(roots: Sequence[Node], report: Report) -> Node:
 def _merged(first: Node, second: Node, report: Report) -> Node:
     if first is NOTHING:
         return second
+    if isinstance(first.value, list) and isinstance(second.value, list) and first.path in _JOINED:
+        return replace(first, value=[*first.value, *second.value])
     if not isinstance(first.value, dict) or not isinstance(second.value, dict):
         report.warn(second, f"is set in {first.place} already", "the first file counts: remove one")
         return first

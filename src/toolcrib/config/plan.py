@@ -5,7 +5,7 @@ from typing import Final
 
 from toolcrib.settings import ServerSettings, Settings
 
-_ELSEWHERE: Final = ("gateway", "store", "limits")
+_ELSEWHERE: Final = ("gateway", "store", "limits", "approval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,14 @@ def plan(old: Settings, new: Settings) -> Plan:
 def _needs_launch(was: ServerSettings, now: ServerSettings) -> bool:
     """Whether a live connection of the old kind cannot serve the new settings.
 
-    `stateful` decides who shares a connection, so it cannot change under one.
+    `stateful` decides who shares a connection, so it cannot change under one; and which header of
+    an answer is looked at is said when the connection is opened.
     """
-    return (was.launch, was.stateful) != (now.launch, now.stateful)
+    return (was.launch, was.stateful, _header(was)) != (now.launch, now.stateful, _header(now))
+
+
+def _header(server: ServerSettings) -> str:
+    return server.version_from if server.version_from.startswith("header:") else ""
 
 
 def _differ(was: ServerSettings, now: ServerSettings) -> bool:

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias, cast
 from toolcrib.config.document import BrokenDocument, Node, Value, step_into
 
 Toml: TypeAlias = "str | int | float | bool | date | time | list[Toml] | dict[str, Toml]"
-Way = tuple[str, ...]
-"""The keys that lead to a value."""
+Way = tuple[str | int, ...]
+"""The keys, and places in lists of tables, that lead to a value."""
 
 LONGEST_STATEMENT: Final = 500
 """Lines of one statement; after a longer one, values stand where their table stands."""
@@ -26,6 +26,8 @@ _HINT: Final = "see https://toml.io: text stands in double quotes, a table begin
 
 def parse(text: str, file: str = "") -> Node:
     """The document as a tree; every column is 1, and members of a list stand where the list does.
+
+    But a table of a list of tables (`[[name]]`) stands where its own header does.
 
     Raises:
         BrokenDocument: it is no TOML.
@@ -60,6 +62,7 @@ def _broken(said: str, text: str) -> BrokenDocument:
 def _statements(text: str) -> Iterator[tuple[Way, int]]:
     """The way of every header and every assigned key, with the line where its statement begins."""
     table: Way = ()
+    last: dict[Way, int] = {}
     begun, begins = "", 1
     for number, line in enumerate(text.split("\n"), start=1):
         if not begun:
@@ -73,10 +76,21 @@ def _statements(text: str) -> Iterator[tuple[Way, int]]:
             continue
         begun = ""
         if begins == number and line.lstrip().startswith("["):
-            table = max(_ways(statement), key=len)
+            table = _inside(max(_ways(statement), key=len), last)
+            if line.lstrip().startswith("[["):
+                last[table] = last.get(table, -1) + 1
+                table = (*table, last[table])
             yield table, number
         else:
             yield from (((*table, *way), begins) for way in _ways(statement))
+
+
+def _inside(header: Way, last: dict[Way, int]) -> Way:
+    """The way that a header means: a list of tables on it stands for its last table so far."""
+    way: Way = header[:1]
+    for key in header[1:]:
+        way = (*way, last[way], key) if way in last else (*way, key)
+    return way
 
 
 def _ways(value: Toml) -> Iterator[Way]:
@@ -104,7 +118,7 @@ class _Builder:
             }
         elif isinstance(value, list):
             inner = [
-                self.node(member, (), step_into(path, place), line)
+                self.node(member, (*way, place), step_into(path, place), line)
                 for place, member in enumerate(value)
             ]
         elif isinstance(value, date | time):  # means nothing in a configuration of ours

@@ -1,16 +1,20 @@
 """`toolcrib.toml`: what the files of hosts cannot say; unknown keys and wrong types are errors.
 
-- `[gateway]`: `names`, `exposure`, `http`, `allowed_hosts`, `allowed_origins`.
+- `[gateway]`: `names`, `exposure`, `http`, `allowed_hosts`, `allowed_origins`, `relay`,
+  `trace`, `icons`.
+- `[approval]`: see `approval_toml`.
 - `[store]`: `path`, a file, relative to the file that says so; `":memory:"` keeps nothing on disk.
 - `[limits]`, `[waits]`, `[reconnect]`: the fields of the settings of that name, in seconds, bytes
   and counts.
 - `[servers.<id>]`: `connect`, `strategy`, `tools.allow`, `tools.deny`, `trust_public`, `stateful`,
-  `disabled`, `request_seconds`, `waits.*`, `reconnect.*`; and `command` or `url` with what belongs
-  to them, where the server is in no other file.
+  `disabled`, `request_seconds`, `call_seconds`, `on_change`, `version_from`, `waits.*`,
+  `reconnect.*`; and
+  `command` or `url` with what belongs to them, where the server is in no other file. `oauth.*`: see
+  `oauth_toml`.
 
 It restricts what servers may do, so it fails closed: an error under `[servers.<id>]` costs that
-server, an error at the top of the file costs all of them. An error in another table leaves the
-default of that key in place.
+server, an error at the top of the file or in `[approval]` costs all of them. An error in another
+table leaves the default of that key in place.
 """
 
 from collections.abc import Mapping
@@ -19,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from toolcrib.config import typed
+from toolcrib.config.approval_toml import read_approval
 from toolcrib.config.document import Node
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope
@@ -27,20 +32,29 @@ from toolcrib.config.http_address import parse_http_address
 from toolcrib.config.problem import Report
 from toolcrib.core.naming import SHORTEST_LIMIT
 from toolcrib.errors import ConfigError
+from toolcrib.protocol.trust import IconPolicy
+from toolcrib.protocol.version_source import parse_version_source
 from toolcrib.settings import (
+    ApprovalSettings,
     Connect,
     Exposure,
     GatewaySettings,
     Limits,
     NameStyle,
+    OnChange,
     Reconnect,
+    Relayed,
     Strategy,
     ToolFilter,
     Waits,
 )
 
-_TABLES: Final = frozenset({"gateway", "store", "limits", "waits", "reconnect", "servers"})
-GATEWAY_KEYS: Final = frozenset({"names", "exposure", "http", "allowed_hosts", "allowed_origins"})
+_TABLES: Final = frozenset(
+    {"gateway", "store", "limits", "waits", "reconnect", "approval", "servers"}
+)
+GATEWAY_KEYS: Final = frozenset(
+    {"names", "exposure", "http", "allowed_hosts", "allowed_origins", "relay", "trace", "icons"}
+)
 TUNING_KEYS: Final = frozenset(
     {
         "connect",
@@ -49,12 +63,17 @@ TUNING_KEYS: Final = frozenset(
         "trust_public",
         "stateful",
         "request_seconds",
+        "call_seconds",
         "waits",
         "reconnect",
+        "on_change",
+        "version_from",
     }
 )
 _DEFINING: Final = frozenset({"command", "url", "httpUrl", "serverUrl"})
-_LIMITS_FROM_0: Final = frozenset({"ttl_clamp", "queue_per_server", "stderr_bytes"})
+_LIMITS_FROM_0: Final = frozenset(
+    {"ttl_clamp", "queue_per_server", "stderr_bytes", "parked_calls", "kept_results"}
+)
 _WAITS_ABOVE_0: Final = frozenset(
     {"poll_base", "poll_max", "backoff_base", "backoff_max", "walks_per_minute"}
 )
@@ -75,8 +94,10 @@ class Wide:
     reconnect: Reconnect
     store_path: str | None
     """None: not said; `":memory:"`: nothing on disk."""
+    approval: ApprovalSettings
     sound: bool
-    """Whether the top of the file is understood: if not, it may restrict any server."""
+    """Whether the top of the file and its approval are understood: if not, they may restrict any
+    server."""
 
 
 def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
@@ -85,6 +106,9 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
     servers = tables.get("servers")
     if servers is not None and not isinstance(servers.value, dict):
         report.error(servers, "is not a table", "write [servers.<id>]")
+    approval = ApprovalSettings()
+    if "approval" in tables:
+        approval = read_approval(tables["approval"], report)
     sound = not report.failed
     gateway = _gateway(tables["gateway"], report) if "gateway" in tables else GatewaySettings()
     limits = _limits(tables["limits"], report) if "limits" in tables else Limits()
@@ -92,7 +116,7 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
     again = tables.get("reconnect")
     reconnect = Reconnect() if again is None else _reconnect(again, Reconnect(), report)
     path = _store_path(tables["store"], scope, report) if "store" in tables else None
-    return Wide(gateway, limits, waits, reconnect, path, sound)
+    return Wide(gateway, limits, waits, reconnect, path, approval, sound)
 
 
 def defines_server(node: Node) -> bool:
@@ -127,6 +151,11 @@ def read_tuning(node: Node, wide: Wide, report: Report) -> dict[str, Any]:
         if "reconnect" in given
         else None,
         "request_seconds": _seconds(given, "request_seconds", report),
+        "call_seconds": _seconds(given, "call_seconds", report),
+        "on_change": _choice(given, "on_change", get_args(OnChange), report),
+        "version_from": _version_from(given["version_from"], report)
+        if "version_from" in given
+        else None,
     }
     return {key: value for key, value in found.items() if value is not None}
 
@@ -169,9 +198,13 @@ def _gateway(node: Node, report: Report) -> GatewaySettings:
     found: dict[str, Any] = {
         "names": _choice(given, "names", get_args(NameStyle), report),
         "exposure": _choice(given, "exposure", get_args(Exposure), report),
+        "icons": _choice(given, "icons", get_args(IconPolicy), report),
+        "trace": _flag(given, "trace", report),
     }
     for key in ("allowed_hosts", "allowed_origins"):
         found[key] = typed.texts(given[key], report) if key in given else None
+    if "relay" in given:
+        found["relay"] = typed.choices(given["relay"], get_args(Relayed), report)
     if "http" in given:
         found["http"] = _http(given["http"], report)
     return GatewaySettings(**{key: value for key, value in found.items() if value is not None})
@@ -209,6 +242,15 @@ def _filter(node: Node, report: Report) -> ToolFilter:
     return ToolFilter(ToolFilter().allow if allow is None else allow, deny or ())
 
 
+def _version_from(node: Node, report: Report) -> str | None:
+    text = typed.text(node, report)
+    if text is not None and parse_version_source(text) is None:
+        remedy = "write meta:KEY, header:NAME or tool:NAME#/json/pointer"
+        report.error(node, "does not say where a version is", remedy)
+        return None
+    return text
+
+
 def _choice(
     given: Mapping[str, Node], key: str, words: tuple[str, ...], report: Report
 ) -> str | None:
@@ -224,7 +266,7 @@ def _seconds(given: Mapping[str, Node], key: str, report: Report) -> float | Non
 
 
 def _refuse_launch_keys(given: Mapping[str, Node], report: Report) -> None:
-    for key in LAUNCH_KEYS - {"disabled", "enabled"}:
+    for key in LAUNCH_KEYS - {"disabled", "enabled", "oauth"}:
         if key in given:
             remedy = "add command or url too, or change it in the file that launches the server"
             report.error(given[key], "launches nothing by itself", remedy)

@@ -89,6 +89,17 @@ def choice(node: Node, allowed: Collection[str], report: Report) -> str | None:
     return None
 
 
+def choices(node: Node, allowed: Collection[str], report: Report) -> tuple[str, ...] | None:
+    """A list of some of these words, each once."""
+    if not isinstance(node.value, list):
+        words = ", ".join(allowed)
+        report.error(node, f"is {kind_of(node)}, not a list", f"write a list of {words}")
+        return None
+    found = [choice(member, allowed, report) for member in node.value]
+    usable = tuple(dict.fromkeys(member for member in found if member is not None))
+    return usable if None not in found else None
+
+
 def number(node: Node, report: Report, *, whole: bool, zero: bool) -> float | None:
     """A finite number above 0, or from 0 on."""
     value = node.value

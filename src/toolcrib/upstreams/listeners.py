@@ -1,9 +1,12 @@
 """What a supervised connection tells those who live on it, and how late-comers catch up."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from toolcrib.ports import ServerFacts
+
+_log = logging.getLogger(__name__)
 
 StreamState = Literal["unknown", "open", "lost", "refused"]
 
@@ -31,14 +34,21 @@ class ConnectionListener(Protocol):
         ...
 
 
+def log_fault(fault: Exception) -> None:
+    """Report a listener's fault where nobody else takes it."""
+    _log.error("a listener of a connection failed: %s", type(fault).__name__)
+
+
 class Fanout:
     """Passes what one connection says to all its listeners, and tells late-comers how things stand.
 
     A connector may hear signals before its connection counts as up; they are kept until then, so
-    that every listener sees `connected` first.
+    that every listener sees `connected` first. What one listener raises is reported; the others
+    hear the same, and it goes on hearing what comes later.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, report: Callable[[Exception], None] = log_fault) -> None:
+        self._report = report
         self._listeners: dict[ConnectionListener, None] = {}
         self._facts: ServerFacts | None = None
         self._stream: StreamState = "unknown"
@@ -47,10 +57,11 @@ class Fanout:
     def add(self, listener: ConnectionListener) -> None:
         """Adds a listener and tells it what it missed."""
         self._listeners[listener] = None
-        if self._facts is not None:
-            listener.connected(self._facts)
-            if self._stream != "unknown":
-                listener.stream_changed(self._stream)
+        facts, stream = self._facts, self._stream
+        if facts is not None:
+            self._tell(listener, lambda it: it.connected(facts))
+            if stream != "unknown":
+                self._tell(listener, lambda it: it.stream_changed(stream))
 
     def remove(self, listener: ConnectionListener) -> None:
         """Forgets a listener."""
@@ -62,8 +73,7 @@ class Fanout:
     def connected(self, facts: ServerFacts) -> None:
         """Tells everybody that the connection is up, then what was heard before."""
         self._facts = facts
-        for listener in tuple(self._listeners):
-            listener.connected(facts)
+        self._tell_all(lambda it: it.connected(facts))
         if self._stream != "unknown":
             self._tell_stream()
         early, self._early = self._early, []
@@ -75,16 +85,14 @@ class Fanout:
         self._facts = None
         self._stream = "unknown"
         self._early.clear()
-        for listener in tuple(self._listeners):
-            listener.disconnected(detail)
+        self._tell_all(lambda it: it.disconnected(detail))
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """Passes a notification on."""
         if self._facts is None:
             self._early.append((method, params))
             return
-        for listener in tuple(self._listeners):
-            listener.notified(method, params)
+        self._tell_all(lambda it: it.notified(method, params))
 
     def stream_opened(self) -> None:
         """Change signals flow from now on."""
@@ -102,7 +110,18 @@ class Fanout:
         self._tell_stream()
 
     def _tell_stream(self) -> None:
-        if self._facts is None:
-            return
+        stream = self._stream
+        if self._facts is not None:
+            self._tell_all(lambda it: it.stream_changed(stream))
+
+    def _tell_all(self, tell: Callable[[ConnectionListener], None]) -> None:
         for listener in tuple(self._listeners):
-            listener.stream_changed(self._stream)
+            self._tell(listener, tell)
+
+    def _tell(
+        self, listener: ConnectionListener, tell: Callable[[ConnectionListener], None]
+    ) -> None:
+        try:
+            tell(listener)
+        except Exception as fault:  # noqa: BLE001 - one listener's fault must not be another's
+            self._report(fault)

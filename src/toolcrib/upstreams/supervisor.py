@@ -17,7 +17,7 @@ from toolcrib.errors import (
     UpstreamRefused,
     UpstreamUnreachable,
 )
-from toolcrib.facts import ConnectionChanged
+from toolcrib.facts import ConnectionChanged, Finding
 from toolcrib.ports import (
     ClientProfile,
     Clock,
@@ -46,8 +46,10 @@ ERA_REFRESHED = 6 * 3600.0
 
 
 async def refuse_requests(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The answerer of a client that declared nothing a server could ask for."""
+    """The answerer where nobody is behind the question: there are no roots, all else is refused."""
     del params
+    if method == "roots/list":
+        return {"roots": []}
     raise UpstreamRefused(f"{method} is not supported by this client", rpc_code=METHOD_NOT_FOUND)
 
 
@@ -100,7 +102,7 @@ class Supervisor:
         self._answer = answer
         self._connection = connection
         self._start_after = start_after
-        self.fanout = Fanout()
+        self.fanout = Fanout(self._listener_failed)
         self.turns = Turns(server.id, wiring.limits)
         """Bounds the calls over this connection; taken by whoever forwards one."""
         self._state: State = "idle"
@@ -216,6 +218,10 @@ class Supervisor:
         self.fanout.disconnected(trouble.message)
         self._become("slow_probe" if slow else "backoff", detail=trouble.for_operator())
         return delay
+
+    def _listener_failed(self, fault: Exception) -> None:
+        detail = f"{type(fault).__name__} while hearing of a connection"
+        self._observer.note(Finding(self.server.id, "listener_failed", detail))
 
     def _signals(self) -> "_Signals":
         return _Signals(self.fanout, self._answer)

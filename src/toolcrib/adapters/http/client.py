@@ -16,13 +16,14 @@ from typing import Final
 import anyio
 import httpx2
 
+from toolcrib.adapters.http.authorisation import CHALLENGES, Authoriser
 from toolcrib.adapters.http.event_stream import media_type, read_body
 from toolcrib.adapters.http.launch import configured_headers, read_url
 from toolcrib.adapters.http.proxy import choose_proxy
 from toolcrib.errors import ConfigError
-from toolcrib.settings import HttpLaunch, Limits
+from toolcrib.settings import HttpLaunch, Limits, Secret
 
-__all__ = ["HttpEndpoint", "RedirectRefused", "open_endpoint", "settle"]
+__all__ = ["HttpEndpoint", "RedirectRefused", "open_endpoint", "settle", "system_trust"]
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -37,6 +38,8 @@ _RESERVE: Final = 8
 """Connections beyond those for calls: signal stream, cancellations, answers to the server."""
 
 _REDIRECTS: Final = 5
+_CHALLENGES_ANSWERED: Final = 2
+"""For one request: it may want a token first, and then one with more rights."""
 _SETTLE_BYTES: Final = 64 * 1024
 _CLOSE_SECONDS: Final = 1.0
 
@@ -50,7 +53,7 @@ class RedirectRefused(Exception):
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def system_trust() -> ssl.SSLContext:
     """This machine's certificates (or SSL_CERT_FILE, SSL_CERT_DIR), loaded once: it takes 20 ms."""
     return httpx2.create_ssl_context()
 
@@ -77,12 +80,17 @@ class HttpEndpoint:
     """Sends requests to one MCP endpoint; follows redirects within its origin, keeps cookies."""
 
     def __init__(
-        self, launch: HttpLaunch, transport: httpx2.AsyncBaseTransport | None, size: int
+        self,
+        launch: HttpLaunch,
+        transport: httpx2.AsyncBaseTransport | None,
+        size: int,
+        authoriser: Authoriser | None = None,
     ) -> None:
         url = read_url(launch)
         self._headers = configured_headers(launch, url)
         self._url = url.copy_with(userinfo=b"")
         self._cookies = httpx2.Cookies()
+        self._authoriser = authoriser
         self._transport = transport or self._open_transport(size)
 
     def __repr__(self) -> str:
@@ -91,7 +99,7 @@ class HttpEndpoint:
     def _open_transport(self, size: int) -> httpx2.AsyncBaseTransport:
         try:
             return httpx2.AsyncHTTPTransport(
-                verify=_trust(),
+                verify=system_trust(),
                 proxy=choose_proxy(self._url),
                 limits=httpx2.Limits(
                     max_connections=size,
@@ -124,11 +132,49 @@ class HttpEndpoint:
     ) -> httpx2.Response:
         """Send one request and return the answer with its body unread; the caller closes it.
 
-        Raises `httpx2.HTTPError` when no answer comes and `RedirectRefused` for a redirect that
-        leaves the origin or would change the method.
+        Where there is an authoriser, challenges are answered. Raises `httpx2.HTTPError` when
+        no answer comes, `RedirectRefused` for a redirect that leaves the origin or would change the
+        method, and what the authoriser raises.
         """
-        target = url or self._url
         named = self._headers | {name: value.encode() for name, value in headers.items()}
+        target = url or self._url
+        authoriser = self._authoriser
+        if authoriser is None:
+            return await self._send(method, target, named, content)
+        token = await authoriser.token()
+        response = await self._send(method, target, _with_token(named, token), content)
+        for _ in range(_CHALLENGES_ANSWERED):
+            if response.status_code not in CHALLENGES:
+                break
+            other = await self._answer_challenge(authoriser, response, token)
+            if other is None:
+                return response
+            token = other
+            response = await self._send(method, target, _with_token(named, token), content)
+        if token is not None and response.status_code not in CHALLENGES:
+            authoriser.accepted(token)
+        return response
+
+    @staticmethod
+    async def _answer_challenge(
+        authoriser: Authoriser, response: httpx2.Response, sent: Secret | None
+    ) -> Secret | None:
+        """The token to send instead; the answer is closed unless it is the last word."""
+        other = None
+        last_word = False
+        try:
+            other = await authoriser.challenged(response, sent)
+            last_word = other is None
+        finally:
+            if not last_word:
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+        return other
+
+    async def _send(
+        self, method: str, target: httpx2.URL, named: dict[str, bytes], content: bytes | None
+    ) -> httpx2.Response:
+        """Send with these headers, following redirects."""
         raw = [(name.encode(), value) for name, value in named.items()]
         followed = 0
         while True:
@@ -167,6 +213,13 @@ class HttpEndpoint:
         await self._transport.aclose()
 
 
+def _with_token(headers: dict[str, bytes], token: Secret | None) -> dict[str, bytes]:
+    """The headers with the token, which replaces any configured credential (RFC 6750, 2.1)."""
+    if token is None:
+        return headers
+    return {**headers, "authorization": b"Bearer " + token.reveal().encode()}
+
+
 async def settle(response: httpx2.Response) -> None:
     """Read the little that follows a 202, so that the connection can be used again."""
     if media_type(response) != "text/event-stream":
@@ -178,7 +231,10 @@ async def settle(response: httpx2.Response) -> None:
 
 @asynccontextmanager
 async def open_endpoint(
-    launch: HttpLaunch, limits: Limits, transport: httpx2.AsyncBaseTransport | None
+    launch: HttpLaunch,
+    limits: Limits,
+    transport: httpx2.AsyncBaseTransport | None,
+    authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[HttpEndpoint]:
     """The endpoint of a launch, open as long as the context. Nothing is dialled on entering.
 
@@ -187,7 +243,9 @@ async def open_endpoint(
     wire_log = getLogger("httpcore2")
     if wire_log.level == NOTSET:
         wire_log.setLevel(INFO)  # at DEBUG it prints answer headers: session ids, cookies
-    endpoint = HttpEndpoint(launch, transport, limits.calls_per_server + _RESERVE)
+    # A call whose person thinks has no turn, but its connection.
+    connections = limits.calls_per_server + limits.parked_calls + _RESERVE
+    endpoint = HttpEndpoint(launch, transport, connections, authoriser)
     try:
         yield endpoint
     finally:

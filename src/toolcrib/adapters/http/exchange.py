@@ -20,13 +20,16 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from toolcrib.adapters.http.authorisation import refusal_error
 from toolcrib.adapters.http.client import RedirectRefused
 from toolcrib.adapters.http.event_stream import EventCursor, media_type, read_body, read_events
 from toolcrib.adapters.http.faults import fault_error, name_fault
 from toolcrib.adapters.http.outcome import Fault
 from toolcrib.adapters.http.status import may_pass, own_error, status_error
+from toolcrib.adapters.http.version_header import stamp_version
 from toolcrib.adapters.http.wire import Wire
 from toolcrib.adapters.rpc_messages import write_message
+from toolcrib.errors import ToolcribError
 
 __all__ = ["Exchange", "read_refusal"]
 
@@ -53,7 +56,10 @@ async def read_refusal(wire: Wire, response: httpx2.Response, *, in_session: boo
                 body = None
     own = own_error(body) if body else None
     status = response.status_code
-    error = status_error(status, response.headers, wire.errors.clean(own) if own else None)
+    headers = dict(response.headers)
+    if "www-authenticate" in headers:
+        headers["www-authenticate"] = wire.errors.words(headers["www-authenticate"])
+    error = status_error(status, headers, wire.errors.clean(own) if own else None)
     if status == HTTPStatus.NOT_FOUND and in_session and error.code != METHOD_NOT_FOUND:
         wire.facts.session_lost = True
     return error
@@ -78,6 +84,7 @@ class Exchange:
         self._limit: int = getattr(wire.limits, self._limit_name)
         self._cursor = EventCursor()
         self._status: int | None = None
+        self._response: httpx2.Response | None = None
         self._answered = False
         self._unreadable = False
 
@@ -88,6 +95,8 @@ class Exchange:
                 error = await self._exchange()
             except RedirectRefused as refused:
                 error = fault_error("redirect", status=refused.status)
+            except ToolcribError as unauthorised:
+                error = refusal_error(unauthorised)
             except Exception as broken:  # noqa: BLE001 - costs this request, must not cost the connection
                 error = self._fail(name_fault(broken), type(broken).__name__)
             if error is not None and not self._answered:
@@ -105,7 +114,7 @@ class Exchange:
     async def _exchange(self) -> ErrorData | None:
         headers = {"accept": _ANSWER, "content-type": "application/json", **self._headers}
         response = await self._wire.endpoint.send("POST", headers, write_message(self._request))
-        self._status = response.status_code
+        self._status, self._response = response.status_code, response
         try:
             if not response.is_success:
                 return await read_refusal(self._wire, response, in_session=self._in_session)
@@ -138,6 +147,9 @@ class Exchange:
         if isinstance(message, JSONRPCResponse | JSONRPCError) and self._is_answer(message):
             self._answered = True
             message.id = self._request.id
+            header = self._wire.version_header
+            if header and self._response is not None and isinstance(message, JSONRPCResponse):
+                stamp_version(message, header, self._response)
         await self._wire.inbox.deliver(message)
 
     def _is_answer(self, message: JSONRPCResponse | JSONRPCError) -> bool:

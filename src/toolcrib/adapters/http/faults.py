@@ -10,6 +10,7 @@ import httpx2
 from mcp_types import ErrorData
 
 from toolcrib.adapters.http.outcome import TRANSPORT_FAILED, Fault, HttpOutcome, join_outcome
+from toolcrib.errors import ToolcribError
 
 __all__ = ["describe_fault", "fault_error", "name_fault"]
 
@@ -17,6 +18,10 @@ _TEXTS: Final[dict[Fault, tuple[str, str]]] = {
     "accepted": (
         "the server took the request but promised no answer",
         "this server cannot answer requests on this path; check the URL and the transport",
+    ),
+    "authorization": (
+        "no token for the server could be had",
+        "look at what its authorization server says, or log in again",
     ),
     "closed": (
         "the server ended its answer before the result came",
@@ -90,6 +95,13 @@ _CONNECT_FAULTS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
     (ConnectionRefusedError, "connect_refused"),
 )
 
+_PLAIN_FAULTS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
+    (ToolcribError, "authorization"),
+    (httpx2.SSEError, "too_large"),
+    (httpx2.ConnectTimeout, "connect_timeout"),
+    (httpx2.ProxyError, "proxy"),
+)
+
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """The error and everything it was raised from or during; groups are opened."""
@@ -116,15 +128,12 @@ def _name_connect_fault(error: BaseException) -> Fault:
 
 def name_fault(error: Exception) -> Fault:
     """Which fault an exception of the HTTP client stands for; `unexpected` when it is none."""
+    for kind, fault in _PLAIN_FAULTS:
+        if isinstance(error, kind):
+            return fault
     match error:
-        case httpx2.SSEError():
-            return "too_large"
-        case httpx2.ConnectTimeout():
-            return "connect_timeout"
         case httpx2.ConnectError():
             return _name_connect_fault(error)
-        case httpx2.ProxyError():
-            return "proxy"
         case httpx2.RemoteProtocolError() if _CUT_OFF.search(str(error)):
             return "reset"
         case httpx2.ProtocolError() | httpx2.DecodingError() | httpx2.UnsupportedProtocol():

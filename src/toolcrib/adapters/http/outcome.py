@@ -19,6 +19,7 @@ TRANSPORT_FAILED: Final = -31_000
 
 Fault = Literal[
     "accepted",
+    "authorization",
     "closed",
     "connect_failed",
     "connect_refused",
@@ -38,7 +39,15 @@ Fault = Literal[
 """What went wrong where the status alone does not say it; `http_faults` has a text for each."""
 
 _NEVER_SENT: Final[frozenset[Fault]] = frozenset(
-    {"connect_failed", "connect_refused", "connect_timeout", "dns", "proxy", "tls"}
+    {
+        "authorization",
+        "connect_failed",
+        "connect_refused",
+        "connect_timeout",
+        "dns",
+        "proxy",
+        "tls",
+    }
 )
 
 
@@ -54,6 +63,8 @@ class HttpOutcome:
     """The `WWW-Authenticate` header, as received, clipped to 4,096 characters."""
     retry_after: float | None = None
     """Seconds from `Retry-After`, whichever form it had."""
+    remedy: str | None = None
+    """What to do about it, where it is not a matter of the status alone."""
     from_server: bool = False
     """Whether code, message and data are the server's own, from a JSON-RPC error in the body.
 
@@ -62,7 +73,7 @@ class HttpOutcome:
 
     @property
     def never_sent(self) -> bool:
-        """Whether the request certainly did not reach the server: sending it again is safe."""
+        """Whether the server certainly did not act on the request: sending it again is safe."""
         return self.status is None and self.fault in _NEVER_SENT
 
 
@@ -76,6 +87,7 @@ def join_outcome(error: ErrorData, outcome: HttpOutcome) -> ErrorData:
         "error": outcome.fault,
         "challenge": outcome.challenge,
         "retry_after": outcome.retry_after,
+        "remedy": outcome.remedy,
         "from_server": outcome.from_server,
     }
     data: object = error.data
@@ -101,6 +113,7 @@ def split_outcome(data: object) -> tuple[HttpOutcome | None, object]:
         fault=told.get("error"),
         challenge=told.get("challenge"),
         retry_after=told.get("retry_after"),
+        remedy=told.get("remedy"),
         from_server=bool(told.get("from_server")),
     )
     return outcome, told.get("data", rest or None)

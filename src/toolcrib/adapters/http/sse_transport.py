@@ -23,6 +23,7 @@ from mcp_types import (
 )
 
 from toolcrib.adapters.background import background
+from toolcrib.adapters.http.authorisation import Authoriser, refusal_error
 from toolcrib.adapters.http.client import RedirectRefused, open_endpoint, settle
 from toolcrib.adapters.http.event_stream import media_type, read_events
 from toolcrib.adapters.http.exchange import read_refusal
@@ -31,6 +32,7 @@ from toolcrib.adapters.http.server_error import ErrorFilter
 from toolcrib.adapters.http.wire import HttpFacts, Inbox, Outbox, Wire
 from toolcrib.adapters.rpc_messages import write_message
 from toolcrib.adapters.stream_watch import StreamWatch
+from toolcrib.errors import ToolcribError
 from toolcrib.settings import HttpLaunch, Limits
 
 __all__ = ["SseOutbox", "open_sse"]
@@ -56,6 +58,8 @@ class SseStream:
             await self._read()
         except RedirectRefused as refused:
             self.failure = fault_error("redirect", status=refused.status)
+        except ToolcribError as unauthorised:
+            self.failure = refusal_error(unauthorised)
         except Exception as broken:  # noqa: BLE001 - ends this connection, must not end the caller
             fault = name_fault(broken)
             detail = f"limit walk_bytes: {self._limit} bytes" if fault == "too_large" else ""
@@ -139,6 +143,8 @@ class SseOutbox(Outbox):
                 error = await self._send(message, headers)
             except RedirectRefused as refused:
                 error = fault_error("redirect", status=refused.status)
+            except ToolcribError as unauthorised:
+                error = refusal_error(unauthorised)
             except Exception as broken:  # noqa: BLE001 - costs this message, must not end the connection
                 error = fault_error(name_fault(broken))
         if error is not None and isinstance(message, JSONRPCRequest):
@@ -168,6 +174,7 @@ async def open_sse(
     limits: Limits,
     watch: StreamWatch,
     transport: httpx2.AsyncBaseTransport | None = None,
+    authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[tuple[ContextReceiveStream[SessionMessage | Exception], SseOutbox, HttpFacts]]:
     """A connection to an HTTP+SSE server, as streams for the SDK's `JSONRPCDispatcher`.
 
@@ -178,9 +185,9 @@ async def open_sse(
     Raises `MCPError` with the outcome in its data (`split_outcome`) when there is no such stream,
     and `ConfigError` for a URL, header or proxy that cannot be used.
     """
-    async with open_endpoint(launch, limits, transport) as endpoint:
+    async with open_endpoint(launch, limits, transport, authoriser) as endpoint:
         sender, receiver = create_context_streams[SessionMessage | Exception](64)
-        errors = ErrorFilter(launch)
+        errors = ErrorFilter(launch, authoriser)
         wire = Wire(endpoint, Inbox(sender, errors), errors, limits)
         async with sender, receiver, background() as tasks:
             stream = SseStream(wire, watch)

@@ -21,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 
 from toolcrib.adapters.background import background
+from toolcrib.adapters.http.authorisation import Authoriser
 from toolcrib.adapters.http.client import open_endpoint, settle
 from toolcrib.adapters.http.exchange import Exchange
 from toolcrib.adapters.http.get_stream import GetStream
@@ -157,6 +158,8 @@ async def open_streamable_http(
     watch: StreamWatch,
     lots: Callable[[], float] = random.random,
     transport: httpx2.AsyncBaseTransport | None = None,
+    authoriser: Authoriser | None = None,
+    version_header: str = "",
 ) -> AsyncGenerator[tuple[ContextReceiveStream[SessionMessage | Exception], HttpOutbox, HttpFacts]]:
     """A connection to a Streamable HTTP server, as streams for the SDK's `JSONRPCDispatcher`.
 
@@ -167,12 +170,15 @@ async def open_streamable_http(
     forgotten the session.
 
     `lots` gives numbers in [0, 1) that spread reconnects, `transport` takes the network's place in
-    tests. Raises `ConfigError` for a URL, header or proxy that cannot be used.
+    tests, `authoriser` answers challenges, `version_header` is a response header that goes up with
+    each result (`stamp_version`). Raises `ConfigError` for a URL, header or proxy that
+    cannot be used.
     """
-    async with open_endpoint(launch, limits, transport) as endpoint:
+    async with open_endpoint(launch, limits, transport, authoriser) as endpoint:
         sender, receiver = create_context_streams[SessionMessage | Exception](_INBOX_MESSAGES)
-        errors = ErrorFilter(launch)
-        wire = Wire(endpoint, Inbox(sender, errors), errors, limits, lots)
+        errors = ErrorFilter(launch, authoriser)
+        inbox = Inbox(sender, errors)
+        wire = Wire(endpoint, inbox, errors, limits, lots, version_header=version_header)
         async with sender, receiver:
             try:
                 async with background() as tasks:

@@ -161,6 +161,8 @@ class Wire:
     """Numbers in [0, 1) that spread reconnects."""
     session: HttpSession = field(default_factory=HttpSession)
     facts: HttpFacts = field(default_factory=HttpFacts)
+    version_header: str = ""
+    """A response header that goes up with each result; empty: none."""
 
     def end(self, reason: str) -> None:
         """The connection is over: what waits for an answer learns it from the dispatcher."""

@@ -22,6 +22,7 @@ _LEVELS: Final[Mapping[type[Fact], int]] = {
     facts.NoiseSkipped: logging.INFO,
     facts.CallForwarded: logging.DEBUG,
     facts.CallRefused: logging.INFO,
+    facts.CallFailed: logging.INFO,
     facts.Listed: logging.DEBUG,
     facts.HostNotified: logging.DEBUG,
     facts.StoreDegraded: logging.WARNING,

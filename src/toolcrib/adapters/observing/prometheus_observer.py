@@ -28,7 +28,7 @@ _OVER: Final = frozenset({"closed"})
 _OfConnection = facts.ConnectionChanged | facts.EraFound | facts.NoiseSkipped | facts.Finding
 _OfCatalog = facts.Refreshed | facts.Invalidated | facts.Withdrawn | facts.ServedStale
 _OfWalk = facts.WalkEnded | facts.RefreshFailed | facts.ItemQuarantined
-_OfCall = facts.CallForwarded | facts.CallRefused
+_OfCall = facts.CallForwarded | facts.CallRefused | facts.CallFailed
 _OfCrib = facts.Listed | facts.HostNotified | facts.StoreDegraded
 
 
@@ -65,6 +65,9 @@ class PrometheusObserver:
             "call_seconds", "Time that servers took for calls.", "server", "method"
         )
         self._refused = self._counter("calls_refused", "Calls not sent.", "server", "code")
+        self._failed = self._counter(
+            "calls_failed", "Calls sent that brought no usable result.", "server", "code"
+        )
         self._connections = Gauge(
             "toolcrib_connections",
             "Connections by state.",
@@ -101,7 +104,7 @@ class PrometheusObserver:
                 self._note_catalog(fact)
             case facts.WalkEnded() | facts.RefreshFailed() | facts.ItemQuarantined():
                 self._note_walk(fact)
-            case facts.CallForwarded() | facts.CallRefused():
+            case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
                 self._note_call(fact)
             case facts.Listed() | facts.HostNotified() | facts.StoreDegraded():
                 self._note_crib(fact)
@@ -178,6 +181,8 @@ class PrometheusObserver:
                 self._call_seconds.labels(server, method).observe(fact.seconds)
             case facts.CallRefused():
                 self._refused.labels(server, self._labels.word("code", fact.code)).inc()
+            case facts.CallFailed():
+                self._failed.labels(server, self._labels.word("code", fact.code)).inc()
             case _:
                 assert_never(fact)
 

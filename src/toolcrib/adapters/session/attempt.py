@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from toolcrib.adapters.http.authorisation import Authoriser
 from toolcrib.ports import ClientProfile, Clock, Observer, Signals
 from toolcrib.settings import Limits, ServerSettings
 
@@ -17,6 +18,8 @@ class Attempt:
     limits: Limits
     observer: Observer
     clock: Clock
+    authoriser: Authoriser | None = None
+    """Has the tokens, where the server wants OAuth."""
 
     @property
     def request_seconds(self) -> float:

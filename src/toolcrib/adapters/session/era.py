@@ -124,19 +124,19 @@ class EraSearch:
             return False
         return True
 
-    async def _probe(self, version: str, patience: float) -> None:
+    async def _probe(self, version: str, patience: float, *, again: bool = False) -> None:
         """Send `server/discover` and do what its outcome calls for."""
         stamp = ModernStamp(version, self._attempt.profile)
         answer = await self._ask("server/discover", {}, stamp, patience)
         outcome = DiscoverAnswered(answer) if isinstance(answer, dict) else _outcome(answer)
-        verdict = judge_probe(outcome, transport=self._transport, offered=version)
+        verdict = judge_probe(outcome, transport=self._transport, offered=version, again=again)
         match verdict:
             case Modern() if isinstance(answer, dict):
                 self._found(modern_facts(verdict.version, answer), verdict.evidence)
             case Modern():
                 raise self._incompatible(_missing(answer) or verdict.evidence, answer)
             case RetryVersion():
-                await self._probe(verdict.version, patience)
+                await self._probe(verdict.version, patience, again=True)
             case Handshake():
                 await self._fall_back(verdict.evidence)
             case RestartAsHandshake():

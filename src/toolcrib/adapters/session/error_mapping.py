@@ -20,7 +20,8 @@ from toolcrib.errors import (
     UpstreamUnreachable,
 )
 
-_FORBIDDEN: Final = frozenset({401, 403})
+_UNAUTHORIZED: Final = 401
+_FORBIDDEN: Final = frozenset({_UNAUTHORIZED, 403})
 _TOO_MANY: Final = 429
 
 
@@ -50,7 +51,8 @@ def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
         return _without_outcome(error.code, message, data, server)
     details = _details(outcome)
     if outcome.status in _FORBIDDEN:
-        return AuthRequired(message, server=server, details=details)
+        remedy = outcome.remedy or _oauth_remedy(outcome, server)
+        return AuthRequired(message, server=server, remedy=remedy, details=details)
     if outcome.status == _TOO_MANY:
         return RateLimited(message, server=server, details=details)
     if outcome.from_server:
@@ -65,7 +67,17 @@ def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
         )
     if outcome.fault == "too_large":
         return LimitExceeded(message, server=server, details=details)
-    return UpstreamUnreachable(message, server=server, details=details)
+    return UpstreamUnreachable(message, server=server, remedy=outcome.remedy, details=details)
+
+
+def _oauth_remedy(outcome: HttpOutcome, server: str) -> str | None:
+    """How to configure OAuth, where a server asks for a token that nobody configured one for."""
+    if outcome.status != _UNAUTHORIZED or "bearer" not in (outcome.challenge or "").lower():
+        return None
+    return (
+        f"put a token into its headers, or add [servers.{server}.oauth] to toolcrib.toml and run "
+        f"`toolcrib login {server}`"
+    )
 
 
 def _without_outcome(code: int, message: str, data: object, server: str) -> ToolcribError:

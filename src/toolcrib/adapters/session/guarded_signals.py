@@ -5,9 +5,28 @@ from typing import Any
 
 from toolcrib.errors import ToolcribError, UpstreamRefused
 from toolcrib.facts import Finding
-from toolcrib.ports import Observer, Signals
+from toolcrib.ports import Ask, Observer, Signals
 
 _INTERNAL_ERROR = -32603
+
+
+async def answered(
+    ask: Ask, method: str, params: Mapping[str, Any], report: Callable[[Exception, str], None]
+) -> dict[str, Any]:
+    """What somebody answers to a request of the server; a failure is raised as `UpstreamRefused`.
+
+    Only a refusal's own words reach the server: the text of another error may hold anything.
+    """
+    try:
+        return await ask(method, params)
+    except UpstreamRefused:
+        raise
+    except Exception as error:  # noqa: BLE001 - whoever answers must not end the connection
+        if not isinstance(error, ToolcribError):
+            report(error, method)
+        raise UpstreamRefused(
+            "the request could not be answered", rpc_code=_INTERNAL_ERROR
+        ) from None
 
 
 class GuardedSignals:
@@ -43,20 +62,8 @@ class GuardedSignals:
         self._tell(self._signals.stream_refused, "stream_refused")
 
     async def requested(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Pass a request of the server on; whatever goes wrong is raised as `UpstreamRefused`.
-
-        Only a refusal's own words reach the server: the text of another error may hold anything.
-        """
-        try:
-            return await self._signals.requested(method, params)
-        except UpstreamRefused:
-            raise
-        except Exception as error:  # noqa: BLE001 - see the class
-            if not isinstance(error, ToolcribError):
-                self._report(error, method)
-            raise UpstreamRefused(
-                "the request could not be answered", rpc_code=_INTERNAL_ERROR
-            ) from None
+        """Pass a request of the server on; whatever goes wrong is raised as `UpstreamRefused`."""
+        return await answered(self._signals.requested, method, params, self._report)
 
     def _tell(self, say: Callable[[], None], what: str) -> None:
         try:

@@ -60,10 +60,26 @@ class ListenLoop:
         session.filter = self
 
     async def run(self) -> None:
-        """Listen until the connection is over, or the server has refused for good."""
+        """Listen until the connection is over, or the server has refused for good.
+
+        A fault of ours ends one stream: it is reported, and the next is asked for after a while.
+        """
         if not self._asked:
             self._attempt.signals.stream_refused()
             return
+        rule, faults = self._attempt.server.reconnect, 0
+        while not self._session.closed:
+            try:
+                await self._keep_listening()
+            except Exception as fault:  # noqa: BLE001 - must not end the connection
+                self._report_fault(fault)
+                pause = rule.backoff_base * 2.0 ** min(faults, _LARGEST_EXPONENT)
+                await anyio.sleep(min(pause, rule.backoff_max))
+                faults += 1
+            else:
+                return
+
+    async def _keep_listening(self) -> None:
         failures = 0
         while not self._session.closed:
             stream, error = await self._listen()
@@ -127,6 +143,12 @@ class ListenLoop:
             self._attempt.signals.stream_lost()
         else:
             self._refuse()
+
+    def _report_fault(self, fault: Exception) -> None:
+        detail = f"{type(fault).__name__}; asking for signals again"
+        self._attempt.observer.note(Finding(self._attempt.server.id, "listening_failed", detail))
+        self._refused = False
+        self._attempt.signals.stream_lost()
 
     def _refuse(self) -> None:
         if not self._refused:

@@ -9,6 +9,7 @@ from mcp.shared.exceptions import MCPError
 from toolcrib.adapters.background import background
 from toolcrib.adapters.http.sse_transport import open_sse
 from toolcrib.adapters.http.transport import open_streamable_http
+from toolcrib.adapters.http.version_header import version_header
 from toolcrib.adapters.session.attempt import Attempt
 from toolcrib.adapters.session.error_mapping import map_error
 from toolcrib.adapters.session.inbound import Source
@@ -49,9 +50,16 @@ def _transport(
             return open_stdio(launch, server=server, limits=limits, observer=attempt.observer)
         case "http" if isinstance(launch, HttpLaunch):
             lots = attempt.clock.lots
-            return open_streamable_http(launch, limits=limits, watch=watch, lots=lots)
+            return open_streamable_http(
+                launch,
+                limits=limits,
+                watch=watch,
+                lots=lots,
+                authoriser=attempt.authoriser,
+                version_header=version_header(attempt.server.version_from),
+            )
         case "sse" if isinstance(launch, HttpLaunch):
-            return open_sse(launch, limits=limits, watch=watch)
+            return open_sse(launch, limits=limits, watch=watch, authoriser=attempt.authoriser)
         case "stdio" | "http" | "sse":
             raise ConfigError(f"a launch of this kind has no transport {kind!r}")
         case _:

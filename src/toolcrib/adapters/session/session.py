@@ -5,50 +5,34 @@ lists behind the caller's back, fixes one envelope for all calls and loses what 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, Protocol, cast
 
 import anyio
 from anyio.abc import TaskStatus
-from mcp.shared.dispatcher import CallOptions, DispatchContext, ProgressFnT
-from mcp.shared.exceptions import MCPError
+from mcp.shared.dispatcher import CallOptions, DispatchContext
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
-from mcp_types import METHOD_NOT_FOUND, JSONRPCRequest
+from mcp_types import JSONRPCRequest
 
 from toolcrib.adapters.http.wire import HttpFacts
 from toolcrib.adapters.session.attempt import Attempt
 from toolcrib.adapters.session.era_evidence import contradiction, is_foreign
-from toolcrib.adapters.session.error_mapping import is_closing, map_error
 from toolcrib.adapters.session.inbound import Inbound, Item, Source
-from toolcrib.adapters.session.stamps import HandshakeStamp, ModernStamp, Stamp
-from toolcrib.adapters.stdio.transport import CLOSED_BY_US, StdioFacts
-from toolcrib.errors import (
-    BadArguments,
-    RequestTimedOut,
-    ToolcribBug,
-    ToolcribError,
-    UpstreamRefused,
-    UpstreamUnreachable,
-)
+from toolcrib.adapters.session.lifetime import Lifetime, Transport
+from toolcrib.adapters.session.log_messages import LOGGED, LogMessages, SessionLevel
+from toolcrib.adapters.session.outgoing import Outgoing
+from toolcrib.adapters.session.questions import Questions
+from toolcrib.adapters.session.sending import Sending
+from toolcrib.adapters.session.stamps import PLAIN, HandshakeStamp, ModernStamp, Stamp
+from toolcrib.adapters.session.under_way import Requests
+from toolcrib.adapters.stdio.transport import StdioFacts
+from toolcrib.errors import ResultInvalid, ToolcribBug, ToolcribError, UpstreamRefused
 from toolcrib.facts import Finding
-from toolcrib.ports import Progress, ServerFacts
-
-Transport = StdioFacts | HttpFacts
-"""What is known of the transport below a session."""
-
-_ASKED: Final = {
-    "elicitation/create": "elicitation",
-    "roots/list": "roots",
-    "sampling/createMessage": "sampling",
-}
-"""What a handshake-era server may ask of a client, and the capability that lets it."""
-
-_OF_A_REQUEST: Final = frozenset({"notifications/progress", "notifications/cancelled"})
-"""Notifications that belong to one request; the dispatcher has dealt with them."""
-
-_REASON_WAIT: Final = 1.0
-"""Seconds a request that failed with its connection waits to learn the reason."""
+from toolcrib.ports import Progress, RequestContext, ServerFacts
+from toolcrib.protocol.envelope import result_type_fault
+from toolcrib.protocol.eras import UNSUPPORTED_VERSION, mutual_version
 
 
 class Sink(Protocol):
@@ -80,13 +64,20 @@ class Session:
         self._transport = transport
         self._http = isinstance(transport, HttpFacts)
         self._inbound = Inbound(source, self._dropped)
+        self._life = Lifetime(self._server, transport, self._inbound)
         self._dispatcher = JSONRPCDispatcher(self._inbound, cast("Any", sink))
         self._stamp: Stamp = HandshakeStamp(None)
         self._facts: ServerFacts | None = None
-        self._reason = ""
-        self._over = anyio.Event()
-        self._scope = anyio.CancelScope()
         self._complained: set[str] = set()
+        self._requests = Requests()
+        self._out = Outgoing(
+            attempt, self._dispatcher, self._requests, self._life, http=self._http, deaf=self._deaf
+        )
+        self._level = SessionLevel(self._set_level)
+        self._logs = LogMessages(self._requests, self._complain)
+        self._questions = Questions(
+            attempt.profile, attempt.signals, self._requests, self._complain
+        )
         self.filter: NotificationFilter | None = None
         """Hears notifications before the signals do."""
 
@@ -102,12 +93,11 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether the connection is over."""
-        return self._inbound.ended or self._over.is_set()
+        return self._life.closed
 
     async def wait_closed(self) -> str:
         """Wait until the connection is over; why, in one sentence that a model may see."""
-        await self._over.wait()
-        return self._reason
+        return await self._life.wait()
 
     async def request(
         self,
@@ -117,19 +107,17 @@ class Session:
         timeout: float | None = None,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         """Send a request in the envelope of the era; the raw result."""
-        options: CallOptions = {}
-        if progress is not None:
-            # The dispatcher calls it with positions only, and mints the token itself.
-            options["on_progress"] = cast("ProgressFnT", progress)
+        context = context or PLAIN
+        if context.log_level:
+            await self._level.want(context.log_level, self.facts)
+        sending = Sending(method, params, context, headers, progress)
         seconds = self._attempt.request_seconds if timeout is None else timeout
-        try:
-            return await self._send(method, params, self._stamp, options, seconds, headers)
-        except ToolcribError as error:
-            if await self._outlived_by(error):
-                raise await self._unreachable() from None
-            raise
+        result = await self._exchange(sending, seconds)
+        self._check(method, result)
+        return result
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification; a broken connection is no error."""
@@ -165,71 +153,75 @@ class Session:
         self, method: str, params: Mapping[str, Any], stamp: Stamp, *, timeout: float
     ) -> dict[str, Any]:
         """Send a request of the negotiation, which the specification forbids to cancel."""
-        return await self._send(method, params, stamp, {"cancel_on_abandon": False}, timeout, None)
+        options: CallOptions = {"cancel_on_abandon": False}
+        return await self._out.send(Sending(method, params), stamp, timeout, options)
 
     async def hold(
         self, method: str, params: Mapping[str, Any], *, request_id: str
     ) -> dict[str, Any]:
         """Send a request that is answered when its stream ends: it has no time-out."""
-        return await self._send(method, params, self._stamp, {"request_id": request_id}, None, None)
+        options: CallOptions = {"request_id": request_id}
+        return await self._out.send(Sending(method, params), self._stamp, None, options)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Serve the connection until it is over; reports `started` once requests can be sent."""
         try:
-            with self._scope:
+            with self._life.scope:
                 await self._dispatcher.run(
                     self._requested, _never, self._notified, task_status=task_status
                 )
         except Exception as error:  # noqa: BLE001 - one connection's fault must stay its own
             self._complain("session_failed", type(error).__name__)
         finally:
-            self._end(self._transport.over or CLOSED_BY_US)
+            self._life.ended()
 
     def end(self, reason: str) -> None:
         """End the connection: requests under way fail with the reason."""
-        self._end(reason)
-        self._scope.cancel()
-
-    def _end(self, reason: str) -> None:
-        if not self._over.is_set():
-            self._reason = reason
-            self._over.set()
+        self._life.end(reason)
 
     # ---- sending ----
 
-    async def _send(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        stamp: Stamp,
-        options: CallOptions,
-        seconds: float | None,
-        headers: Mapping[str, str] | None,
+    async def _exchange(
+        self, sending: Sending, seconds: float, *, again: bool = False
     ) -> dict[str, Any]:
-        if self.closed:
-            raise await self._unreachable()
+        """Send a request and judge what its failure says about the connection."""
         try:
-            body = stamp.body(params)
-            if self._http:
-                options["headers"] = {**stamp.headers(method, body), **(headers or {})}
-            # Not the dispatcher's own time-out: it starts after the write, so that a server which
-            # reads nothing would never time out, and its error looks like one of the server.
-            with anyio.move_on_after(seconds):
-                return await self._dispatcher.send_raw_request(method, body, options)
-        except MCPError as error:
-            raise await self._failed(error) from None
-        except (ValueError, RecursionError):
-            raise BadArguments(
-                f"the parameters of {method} cannot be written as JSON", server=self._server
-            ) from None
-        raise RequestTimedOut(
-            f"the server did not answer {method} within {seconds:g} s", server=self._server
-        )
+            return await self._out.accompany(sending, self._stamp, seconds)
+        except ToolcribError as error:
+            if not again and self._renegotiates(error):
+                return await self._exchange(sending, seconds, again=True)
+            if await self._outlived_by(error):
+                raise await self._life.unreachable() from None
+            raise
 
-    async def _failed(self, error: MCPError) -> ToolcribError:
-        if is_closing(error) or self._session_lost:
-            return await self._unreachable()
-        return map_error(error, server=self._server, http=self._http)
+    async def _set_level(self, level: str) -> None:
+        """Set the log level of a handshake-era session."""
+        sending = Sending("logging/setLevel", {"level": level})
+        await self._out.send(sending, self._stamp, self._attempt.request_seconds)
+
+    def _check(self, method: str, result: Mapping[str, Any]) -> None:
+        """Refuse a result of a type that does not exist in the server's era."""
+        if self.facts.era != "modern":
+            return
+        fault = result_type_fault(method, result)
+        if fault is not None:
+            raise ResultInvalid(fault, server=self._server)
+        if "resultType" not in result and not method.endswith("/list"):  # a walk reports its own
+            self._complain("result_type_missing", f"first in the result of {method}")
+
+    def _renegotiates(self, error: ToolcribError) -> bool:
+        """Whether the server refused our revision and named one that we can go on with.
+
+        It has not acted on the request, so that sending it once more is safe (MCP 2026-07-28,
+        versioning: unsupported versions).
+        """
+        if not isinstance(error, UpstreamRefused) or error.rpc_code != UNSUPPORTED_VERSION:
+            return False
+        version = mutual_version(error.data)
+        if version is None or self.facts.era != "modern":
+            return False
+        self.adopt(replace(self.facts, protocol_version=version))
+        return True
 
     async def _outlived_by(self, error: ToolcribError) -> bool:
         """Whether the error shows that this is no longer the server we connected to.
@@ -250,19 +242,6 @@ class Session:
             self.end(reason)
         return bool(reason)
 
-    @property
-    def _session_lost(self) -> bool:
-        return isinstance(self._transport, HttpFacts) and self._transport.session_lost
-
-    async def _unreachable(self) -> UpstreamUnreachable:
-        """The error of a connection that is over; waits a moment to learn why."""
-        with anyio.move_on_after(_REASON_WAIT):
-            await self._over.wait()
-        note = self._transport.operator_note if isinstance(self._transport, StdioFacts) else None
-        return UpstreamUnreachable(
-            self._reason or "the connection is over", server=self._server, operator_note=note
-        )
-
     # ---- hearing ----
 
     def _notified(self, method: str, params: Mapping[str, Any] | None) -> bool:
@@ -270,8 +249,15 @@ class Session:
         told = params or {}
         if self.filter is not None and self.filter.heard(method, told):
             return True
-        if method not in _OF_A_REQUEST:
-            self._attempt.signals.notified(method, told)
+        match method:
+            case "notifications/progress":
+                self._requests.progressed(told)
+            case "notifications/cancelled":
+                pass  # a question of the server's: the dispatcher has seen to it
+            case _:
+                if method == LOGGED:
+                    self._logs.take(told, self._inbound.last_context)
+                self._attempt.signals.notified(method, told)
         return True
 
     async def _requested(
@@ -282,14 +268,10 @@ class Session:
     ) -> dict[str, Any]:
         """Answer a request of a handshake-era server."""
         del context
-        if method == "ping":
-            return {}
-        if _ASKED.get(method) not in self._attempt.profile.capabilities:
-            raise MCPError(METHOD_NOT_FOUND, f"{method} is not supported by this client")
-        try:
-            return await self._attempt.signals.requested(method, params or {})
-        except UpstreamRefused as refusal:
-            raise MCPError(refusal.rpc_code, refusal.message, refusal.data) from None
+        return await self._questions.answer(method, params or {})
+
+    def _deaf(self, error: Exception) -> None:
+        self._complain("listener_failed", f"{type(error).__name__} while hearing of a request")
 
     def _dropped(self, item: Item) -> None:
         if isinstance(item, Exception):

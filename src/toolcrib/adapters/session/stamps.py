@@ -2,27 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
-from toolcrib.ports import ClientProfile
-from toolcrib.protocol.envelope import PROGRESS_TOKEN_KEY, modern_headers, modern_meta
+from toolcrib.ports import ClientProfile, RequestContext
+from toolcrib.protocol.envelope import (
+    CLIENT_CAPABILITIES_KEY,
+    LOG_LEVEL_KEY,
+    PROGRESS_TOKEN_KEY,
+    modern_headers,
+    modern_meta,
+)
 from toolcrib.protocol.headers import VERSION_HEADER
 
 Params = Mapping[str, Any]
+
+PLAIN: Final = RequestContext()
+"""What goes with a request that nobody in particular is behind."""
 
 
 class Stamp(Protocol):
     """Adds an era's envelope."""
 
-    def body(self, params: Params | None) -> dict[str, Any]:
+    def body(self, params: Params | None, context: RequestContext = PLAIN) -> dict[str, Any]:
         """The parameters to send, in a new mapping."""
         ...
 
-    def headers(self, method: str, params: Params) -> dict[str, str]:
+    def headers(
+        self, method: str, params: Params, context: RequestContext = PLAIN
+    ) -> dict[str, str]:
         """The HTTP headers to send with them.
 
         Raises:
-            ValueError: A value of the parameters that must be a header cannot be one.
+            UnmirrorableValue: A value of the parameters that must be a header cannot be one.
         """
         ...
 
@@ -34,17 +45,20 @@ class HandshakeStamp:
     version: str | None
     """None before the handshake is through."""
 
-    def body(self, params: Params | None) -> dict[str, Any]:
+    def body(self, params: Params | None, context: RequestContext = PLAIN) -> dict[str, Any]:
         """The parameters, without a progress token of somebody else's."""
+        del context
         sent = dict(params or {})
         meta = _meta_of(sent)
         if meta:
             sent["_meta"] = meta
         return sent
 
-    def headers(self, method: str, params: Params) -> dict[str, str]:
+    def headers(
+        self, method: str, params: Params, context: RequestContext = PLAIN
+    ) -> dict[str, str]:
         """`MCP-Protocol-Version` (MCP 2025-11-25, transports)."""
-        del method, params
+        del method, params, context
         return {} if self.version is None else {VERSION_HEADER: self.version}
 
 
@@ -55,15 +69,26 @@ class ModernStamp:
         self._version = version
         self._meta = modern_meta(version, profile.name, profile.version, profile.capabilities)
 
-    def body(self, params: Params | None) -> dict[str, Any]:
-        """The parameters with our envelope over whatever `_meta` they had."""
+    def body(self, params: Params | None, context: RequestContext = PLAIN) -> dict[str, Any]:
+        """The parameters with our envelope over whatever `_meta` they had.
+
+        Capabilities and log level are those of this one request, whoever sent the one before.
+        """
         sent = dict(params or {})
-        sent["_meta"] = {**_meta_of(sent), **self._meta}
+        meta = {**_meta_of(sent), **self._meta}
+        meta.pop(LOG_LEVEL_KEY, None)
+        if context.capabilities is not None:
+            meta[CLIENT_CAPABILITIES_KEY] = dict(context.capabilities)
+        if context.log_level:
+            meta[LOG_LEVEL_KEY] = context.log_level
+        sent["_meta"] = meta
         return sent
 
-    def headers(self, method: str, params: Params) -> dict[str, str]:
-        """`MCP-Protocol-Version`, `Mcp-Method` and, where a method names something, `Mcp-Name`."""
-        return modern_headers(self._version, method, params)
+    def headers(
+        self, method: str, params: Params, context: RequestContext = PLAIN
+    ) -> dict[str, str]:
+        """`MCP-Protocol-Version`, `Mcp-Method`, and what a method or a tool wants repeated."""
+        return modern_headers(self._version, method, params, context.input_schema)
 
 
 def _meta_of(params: Params) -> dict[str, Any]:
