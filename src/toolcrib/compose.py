@@ -6,7 +6,8 @@ Adapters are imported when they are built, so that a command pays only for what 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -15,15 +16,26 @@ from toolcrib.ports import (
     ClientProfile,
     Clock,
     Connector,
+    EntryStore,
     EraMemory,
     InvalidationBus,
     Keys,
     Observer,
+    SchemaChecker,
+    SchemaFault,
+    Sealer,
     Signals,
     SnapshotStore,
+    Unchecked,
     Upstream,
+    Vault,
 )
 from toolcrib.settings import HttpLaunch, Limits, Secret, ServerSettings, Settings, StdioLaunch
+
+if TYPE_CHECKING:
+    from toolcrib.adapters.http.authorisation import Authoriser
+    from toolcrib.adapters.oauth.authorisers import Authorisers
+    from toolcrib.adapters.oauth.login import Login
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,10 @@ class Parts:
     watch_store: Callable[[], Coroutine[Any, Any, None]]
     """Runs beside the crib and brings in what other processes wrote."""
     connector: Connector
+    entries: EntryStore
+    """In the same place as the snapshots, with the same fate."""
+    sealer: Sealer
+    checker: SchemaChecker
 
 
 @contextmanager
@@ -65,7 +81,10 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
             store=store,
             bus=store.bus,
             watch_store=store.watch,
-            connector=LateConnector(settings.limits, observer, clock),
+            connector=LateConnector(settings, observer, clock, keys),
+            entries=store.entries,
+            sealer=LateSealer(keys, clock),
+            checker=LateChecker(settings.limits),
         )
     finally:
         store.close()
@@ -77,10 +96,11 @@ class LateConnector:
     They are a fifth of what a gateway imports, and hosts are answered from the store before.
     """
 
-    def __init__(self, limits: Limits, observer: Observer, clock: Clock) -> None:
-        self._limits = limits
+    def __init__(self, settings: Settings, observer: Observer, clock: Clock, keys: Keys) -> None:
+        self._limits = settings.limits
         self._observer = observer
         self._clock = clock
+        self._authorisers = LateAuthorisers(settings, observer, clock, keys)
         self._loaded: Connector | None = None
 
     @asynccontextmanager
@@ -95,6 +115,7 @@ class LateConnector:
         connector = self._loaded
         if connector is None:
             connector = self._loaded = await anyio.to_thread.run_sync(self._load)
+        await self._authorisers.prepare(server)
         async with connector.connect(server, profile, signals, remembered) as upstream:
             yield upstream
 
@@ -102,8 +123,108 @@ class LateConnector:
         from toolcrib.adapters.connector import McpConnector
 
         return self._loaded or McpConnector(
-            limits=self._limits, observer=self._observer, clock=self._clock
+            limits=self._limits,
+            observer=self._observer,
+            clock=self._clock,
+            authorisers=self._authorisers,
         )
+
+
+class LateAuthorisers:
+    """Imports OAuth, and looks for a keyring, when the first server that wants it is connected."""
+
+    def __init__(self, settings: Settings, observer: Observer, clock: Clock, keys: Keys) -> None:
+        self._vault = settings.store.vault
+        self._keys = keys
+        self._observer = observer
+        self._clock = clock
+        self._lock = anyio.Lock()
+        self._loaded: Authorisers | None = None
+
+    async def prepare(self, server: ServerSettings) -> None:
+        """Import what the server needs, beside the event loop; nothing where it needs nothing."""
+        if not isinstance(server.launch, HttpLaunch) or server.launch.oauth is None:
+            return
+        async with self._lock:
+            if self._loaded is None:
+                self._loaded = await anyio.to_thread.run_sync(self.load)
+
+    def for_server(self, server: ServerSettings) -> "Authoriser | None":
+        """The authoriser of a server that was prepared; None where it is not to have one."""
+        return self._loaded.for_server(server) if self._loaded is not None else None
+
+    def load(self) -> "Authorisers":
+        """Those who have the tokens, over the best vault there is."""
+        from toolcrib.adapters.oauth.authorisers import Authorisers
+
+        vault = _vault(self._vault, self._keys, self._observer)
+        return Authorisers(vault=vault, keys=self._keys, clock=self._clock)
+
+
+def _vault(folder: str | None, keys: Keys, observer: Observer) -> Vault:
+    """The keyring's vault where there is a keyring, else files with their key beside them."""
+    if folder is None:
+        from toolcrib.adapters.vault.memory_vault import MemoryVault
+
+        return MemoryVault()
+    from toolcrib.adapters.vault.choice import open_vault
+
+    return open_vault(folder, keys, observer)
+
+
+def open_login(
+    server: ServerSettings, settings: Settings, *, keys: Keys, observer: Observer
+) -> "Login":
+    """What logs in to one server, and out of it.
+
+    Raises `ConfigError` where the server is not configured for OAuth.
+    """
+    from toolcrib.adapters.oauth.login import Login
+    from toolcrib.adapters.system_clock import SystemClock
+
+    authorisers = LateAuthorisers(settings, observer, SystemClock(), keys)
+    return Login(server, authorisers.load(), limits=settings.limits)
+
+
+class LateChecker:
+    """Imports the validators when the first value is checked: commands that only look never do."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def check(
+        self, schema: object, value: object, *, mark: str
+    ) -> tuple[SchemaFault, ...] | Unchecked:
+        """Where a value does not fit, as the SchemaChecker port describes it."""
+        return self._checker.check(schema, value, mark=mark)
+
+    @cached_property
+    def _checker(self) -> SchemaChecker:
+        from toolcrib.adapters.schema.checker import JsonSchemaChecker
+
+        return JsonSchemaChecker(self._limits)
+
+
+class LateSealer:
+    """Imports the cipher when something is sealed for the first time: most runs never do."""
+
+    def __init__(self, keys: Keys, clock: Clock) -> None:
+        self._keys = keys
+        self._clock = clock
+
+    def seal(self, value: bytes, *, bound: bytes, lifetime: float) -> str:
+        """A sealed text, as the Sealer port describes it."""
+        return self._sealer.seal(value, bound=bound, lifetime=lifetime)
+
+    def unseal(self, text: str, *, bound: bytes) -> bytes | None:
+        """What is in a sealed text, as the Sealer port describes it."""
+        return self._sealer.unseal(text, bound=bound)
+
+    @cached_property
+    def _sealer(self) -> Sealer:
+        from toolcrib.adapters.sealing import AesSealer
+
+        return AesSealer(self._keys, self._clock)
 
 
 class Observation:
@@ -147,6 +268,6 @@ def secrets_of(settings: Settings) -> list[Secret]:
         match server.launch:
             case StdioLaunch(env=env):
                 found += env.values()
-            case HttpLaunch(url=url, headers=headers):
-                found += [url, *headers.values()]
+            case HttpLaunch(url=url, headers=headers, oauth=oauth):
+                found += [url, *headers.values(), *(oauth.secrets if oauth is not None else ())]
     return found

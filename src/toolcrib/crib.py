@@ -1,31 +1,59 @@
 """The facade: every configured server behind one object, for as long as it is open."""
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Any, Final
+from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
 
+from toolcrib.calls.call import Requester, Seen, ToolCall
+from toolcrib.calls.calling import Calling, Calls, Tools
+from toolcrib.calls.clipping import clip
+from toolcrib.calls.compact import compact
+from toolcrib.calls.results import INPUT_REQUIRED
+from toolcrib.catalog.approvals import Approvals
 from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.keeper import Keeper, Surroundings
 from toolcrib.catalog.published import PublishedHook
 from toolcrib.catalog.server_catalogs import ServerCatalogs
+from toolcrib.catalog.vetting import Vetting
 from toolcrib.compose import Parts, open_parts
 from toolcrib.config.keys import installation_key
 from toolcrib.config.plan import Plan, plan
 from toolcrib.core.freshness.record import Caller
+from toolcrib.core.naming import expose
 from toolcrib.core.partition import LOCAL, Partition, Principal, catalog_key
-from toolcrib.core.snapshot import Kind, Snapshot
+from toolcrib.core.snapshot import Item, Kind, Snapshot
 from toolcrib.facts import Fact
-from toolcrib.ports import ClientProfile, Observer
-from toolcrib.settings import ServerSettings, Settings
+from toolcrib.ports import ClientProfile, Observer, Progress
+from toolcrib.settings import Relayed, ServerSettings, Settings
 from toolcrib.upstreams.pool import Pool
+from toolcrib.version import __version__
 
 LEAVING: Final = 1.0
 """Seconds in which catalogs that were being listed are given back to the store at the end."""
+
+
+_DECLARED: Final[Mapping[str, Any]] = {
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {},
+    "sampling": {},
+}
+
+
+def profile_of(relay: Iterable[Relayed]) -> ClientProfile:
+    """What is declared to servers: everything that they may ask hosts for through us.
+
+    It is the same for the gateway, the command line and the library, so that all of them share what
+    is kept. Whether the caller of one request can answer is decided with the request.
+    """
+    allowed = {name: _DECLARED[name] for name in sorted(set(relay)) if name in _DECLARED}
+    return ClientProfile(allowed, version=__version__)
 
 
 class Deaf:
@@ -63,6 +91,21 @@ class Crib:
             observer=parts.observer,
             limits=settings.limits,
         )
+        self._calling = Calling(
+            settings,
+            Tools(
+                checker=parts.checker,
+                entries=parts.entries,
+                sealer=parts.sealer,
+                keys=parts.keys,
+                clock=parts.clock,
+                observer=parts.observer,
+            ),
+            run=uuid4().hex,
+            launch=self._launch,
+        )
+        self._calls: dict[Principal, Calls] = {}
+        self._approvals = Approvals(parts.entries, keys=parts.keys, most=settings.limits.walk_items)
         self._principals: dict[Principal, Catalogs] = {}
         self._keepers: defaultdict[str, list[Keeper]] = defaultdict(list)
         self._leave_bus = parts.bus.subscribe(self._hinted)
@@ -77,13 +120,15 @@ class Crib:
         Args:
             settings: Which servers, and how they are kept.
             parts: From `compose.open_parts`, or a test's own.
-            profile: What is declared to servers on behalf of whoever is served.
+            profile: What is declared to servers on behalf of whoever is served; None: what the
+                settings let servers ask for.
         """
         async with anyio.create_task_group() as tasks:
-            crib = Crib(settings, parts, tasks, profile or ClientProfile())
+            crib = Crib(settings, parts, tasks, profile or profile_of(settings.gateway.relay))
             tasks.start_soon(parts.watch_store)
             try:
-                yield crib
+                async with crib._calling.running():
+                    yield crib
             finally:
                 crib._leave_bus()
                 await crib._leave(*crib._keepers.values())
@@ -120,12 +165,112 @@ class Crib:
                     found.add(server)
         return found
 
+    def calls(self, principal: Principal = LOCAL) -> Calls:
+        """What the calls of one verified caller go through."""
+        found = self._calls.get(principal)
+        if found is None:
+            found = self._calls[principal] = self._calling.calls(self.catalogs(principal))
+        return found
+
+    async def call(
+        self,
+        tool: str | tuple[str, str],
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        requester: Requester = Requester(),  # noqa: B008 - frozen
+        seen: str = "",
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        for_model: bool = False,
+    ) -> dict[str, Any]:
+        """The result of one call, through admission, policy and approval.
+
+        Args:
+            tool: Its exposed name, or its server and its own name there.
+            arguments: None: the server is sent none.
+            requester: Who calls, and how it can be asked: `ask` answers the questions of servers
+                that its `capabilities` allow, and those of the policy.
+            seen: The contract under which the caller saw the tool; empty: what is remembered.
+            progress: Hears how the call goes on.
+            timeout: Seconds; None: `call_seconds`.
+            for_model: Whether it goes to a model as it is: then what it says twice, as structured
+                content and as text, is there once, and what exceeds `clip_bytes` is cut, with a
+                note that says where the whole is: see `read_result`.
+
+        Returns:
+            The server's `CallToolResult`, raw. `_meta` holds `dev.toolcrib/changes`, sentences,
+            where the tools of the server changed meanwhile.
+
+        Raises:
+            ToolcribError: Why it was not made, or brought nothing; see `errors`.
+        """
+        calls = self.calls(requester.principal)
+        if isinstance(tool, str):
+            name = tool
+            server, key = await calls.names.find(tool, requester)
+        else:
+            server, key = tool
+            gateway, limit = self.settings.gateway, self.settings.limits.name_length
+            name = expose(server, key, style=gateway.names, limit=limit)
+        result = await calls.pipeline.call(
+            ToolCall(
+                name=name,
+                server=server,
+                key=key,
+                arguments=arguments or {},
+                requester=requester,
+                seen=Seen(seen),
+                progress=progress,
+                timeout=timeout,
+                bare=arguments is None,
+            )
+        )
+        if not for_model or result.get("resultType") == INPUT_REQUIRED:
+            return result
+        keep = partial(calls.kept.keep, requester)
+        return await clip(compact(result), self.settings.limits.clip_bytes, keep)
+
+    async def read_result(
+        self,
+        uri: str,
+        *,
+        requester: Requester = Requester(),  # noqa: B008 - frozen
+    ) -> dict[str, Any] | None:
+        """A part of a result that was cut for a model: at most `clip_bytes` of it.
+
+        Args:
+            uri: `toolcrib://result/…`, from the note in the result, or from the one behind the part
+                that was read before.
+            requester: Whoever made the call; nobody else finds it.
+
+        Returns:
+            `{"contents": [part, note?]}`, as `resources/read` has it; None: nothing is kept under
+            it, or not any more (`kept_seconds`, `kept_results`).
+
+        Raises:
+            StoreUnreachable: The store cannot be used now.
+        """
+        return await self.calls(requester.principal).kept.read(requester, uri)
+
     async def last_good(
         self, server: ServerSettings, kind: Kind, principal: Principal = LOCAL
     ) -> Snapshot | None:
         """What the store keeps of a catalog, however old; None when it keeps nothing."""
         answer = await self._parts.store.look(self._pid(server, kind, principal), Caller())
         return None if answer.view.body is None else answer.view.body.snapshot
+
+    async def approve_definitions(self, server: str, items: Iterable[Item]) -> None:
+        """Count these definitions of a server's tools as seen by a person, for everybody.
+
+        Every process on the store shows them from then on; KeyError for an unknown id.
+
+        Raises:
+            StoreUnreachable: None of them is.
+        """
+        await self._approvals.approve(server, items)
+        for catalogs in self._principals.values():
+            await catalogs.server(server).vet(now=True)
+        await self._parts.bus.publish(self._approvals.owner(server))
 
     async def apply(self, settings: Settings) -> Plan:
         """Takes over another configuration; connections whose launch is unchanged stay up.
@@ -190,6 +335,13 @@ class Crib:
             hook=hook,
             clock=self._parts.clock,
             limits=self.settings.limits,
+            observer=self._parts.observer,
+            vetting=Vetting(
+                self._approvals,
+                server.id,
+                clock=self._parts.clock,
+                observer=self._parts.observer,
+            ),
         )
 
     @staticmethod
@@ -199,6 +351,12 @@ class Crib:
             for keeper in chain(*keepers):
                 await keeper.leave()
 
+    def _launch(self, server: str) -> str:
+        """The keyed digest of how a server is launched now; empty for an unknown one."""
+        launches = (each.launch for each in self.settings.servers if each.id == server)
+        launch = next(launches, None)
+        return "" if launch is None else self._parts.keys.launch_digest(launch)
+
     def _pid(self, server: ServerSettings, kind: Kind, principal: Principal) -> str:
         keys = self._parts.keys
         partition = Partition(principal, self._profile.capability_class)
@@ -206,6 +364,10 @@ class Crib:
 
     def _hinted(self, pid: str | None) -> None:
         """Another replica or process says that a record may have changed; None: any of them."""
+        for catalogs in self._principals.values():
+            for server in map(catalogs.server, catalogs.server_ids()):
+                if server.hinted(pid):
+                    self._around.tasks.start_soon(partial(server.vet, now=True))
         if pid is not None:
             for keeper in self._keepers.get(pid, ()):
                 keeper.hinted()

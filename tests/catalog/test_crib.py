@@ -273,6 +273,7 @@ async def test_another_launch_or_principal_finds_nothing_of_the_first_one() -> N
         assert await listed(crib.catalogs(ANNA)) == {"s": ["a"]}
 
 
+@pytest.mark.duty(17)
 async def test_the_era_of_a_server_is_known_at_the_next_start() -> None:
     script = ScriptedUpstream(era="handshake")
     store = MemoryStore(LoopClock())

@@ -81,6 +81,7 @@ async def test_readers_of_every_moment_of_a_walk_share_it_and_get_its_result() -
         assert here.listing.asked == 1
 
 
+@pytest.mark.duty(4)
 async def test_a_reader_that_is_cancelled_at_any_moment_takes_nothing_with_it() -> None:
     async with keeper_rig(list_wait=5.0) as here:
         keeper = await here.settled()
@@ -136,6 +137,7 @@ async def test_past_their_ages_a_listing_is_hidden_first_and_calls_are_refused_l
 # ---- walks ----
 
 
+@pytest.mark.duty(3)
 async def test_a_signal_while_the_listing_is_in_flight_makes_its_answer_an_old_one() -> None:
     async with keeper_rig("v1") as here:
         keeper = await here.settled()

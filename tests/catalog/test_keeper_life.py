@@ -163,6 +163,7 @@ async def test_polling_goes_on_while_anybody_watches() -> None:
         assert here.listing.asked == 0
 
 
+@pytest.mark.duty(14)
 async def test_a_quiet_server_is_polled_ever_more_seldom_up_to_the_maximum() -> None:
     async with keeper_rig(poll_base=60.0, poll_max=600.0) as here:
         keeper = await here.settled()

@@ -35,6 +35,7 @@ async def test_a_signalled_change_is_listed_next() -> None:
         assert names(reading) == ["a", "b"]
 
 
+@pytest.mark.duty(4)
 async def test_a_thousand_readers_at_expiry_cause_one_walk() -> None:
     script = ScriptedUpstream([tool("a")], latency=0.2)
     async with scripted_crib({"s": script}) as (crib, _):
@@ -55,6 +56,7 @@ async def test_a_thousand_readers_at_expiry_cause_one_walk() -> None:
         assert script.walks[Kind.TOOLS] - before == 1
 
 
+@pytest.mark.duty(4)
 async def test_cancelling_the_reader_that_started_a_walk_harms_nobody() -> None:
     script = ScriptedUpstream([tool("a")], latency=0.5)
     async with scripted_crib({"s": script}) as (crib, _):
@@ -179,3 +181,19 @@ async def test_two_cold_cribs_on_one_store_share_a_walk_and_both_list_its_result
             readers.start_soon(read, second)
     assert seen == [["a"], ["a"]]
     assert script.walks[Kind.TOOLS] == 1
+
+
+@pytest.mark.duty(3)
+@pytest.mark.parametrize("age", [0.0, 0.5, 2.5, 600.0, 3_500.0])
+@pytest.mark.parametrize("ttl_ms", [3_600_000, 86_400_000, 10**15])
+async def test_a_signal_beats_a_listing_that_is_still_fresh(ttl_ms: int, age: float) -> None:
+    script = ScriptedUpstream([tool("a")], ttl_ms=ttl_ms)
+    async with scripted_crib({"s": script}) as (crib, _):
+        catalogs = crib.catalogs()
+        await catalogs.read(Kind.TOOLS)
+        await anyio.sleep(age)
+        assert catalogs.peek("s", Kind.TOOLS).fresh
+        script.change([tool("b")])
+        assert not catalogs.peek("s", Kind.TOOLS).fresh
+        (reading,) = await catalogs.read(Kind.TOOLS)
+        assert (names(reading), reading.fresh) == (["b"], True)

@@ -17,7 +17,7 @@ from toolcrib.errors import (
     UpstreamRefused,
     UpstreamUnreachable,
 )
-from toolcrib.ports import Era, Progress, ServerFacts
+from toolcrib.ports import Era, Progress, RequestContext, ServerFacts
 from toolcrib.settings import Limits
 from toolcrib.testing.fake_access import snapshot_of
 from toolcrib.testing.scripted import tool
@@ -42,6 +42,7 @@ class Line:
         timeout: float | None = None,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         self.asked.append((method, params, timeout))
         if isinstance(self.answer, ToolcribError):

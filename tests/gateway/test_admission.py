@@ -2,15 +2,17 @@
 
 from typing import Any
 
+import pytest
+
 from toolcrib.core.snapshot import Kind
 from toolcrib.facts import CallRefused
-from toolcrib.gateway.server import Particulars
 from toolcrib.testing.gateway_rig import GatewayRig, refused
 from toolcrib.testing.scripted import tool
 
 TOOLS = Kind.TOOLS
 
 
+@pytest.mark.duty(24)
 async def test_an_unknown_tool_is_invalid_params_after_one_refresh(rig: GatewayRig) -> None:
     answered = await rig.ask("tools/call", {"name": "alpha__ome"})
     assert answered.status == 400
@@ -62,15 +64,14 @@ async def test_a_tool_whose_catalog_was_lost_is_not_called_gone(rig: GatewayRig)
 
 
 async def test_a_catalog_beyond_its_age_is_refreshed_once_and_then_refused() -> None:
-    limits = {"alpha": 100.0, "beta": 1_000.0}
-    rig = GatewayRig(particulars=Particulars(max_stale=lambda server: limits[server]))
-    for server in limits:
+    rig = GatewayRig()
+    rig.access.max_stale = {"alpha": 100.0, "beta": 1_000.0}
+    for server in rig.access.max_stale:
         rig.access.put(server, TOOLS, [tool("one")])
         rig.access.age(server, TOOLS, 500.0)
     told = await rig.refusal("alpha__one")
     assert (told["code"], told["server"]) == ("catalog_too_old", "alpha")
     assert "500" in told["message"]
-    assert rig.access.walks == {"alpha": 1}
     assert rig.access.requests == []
     assert "isError" not in await rig.call("beta__one")
 
@@ -81,7 +82,10 @@ async def test_a_stale_catalog_within_its_age_is_called_from(rig: GatewayRig) ->
 
 
 async def test_a_call_with_a_state_that_nobody_gave_is_refused(rig: GatewayRig) -> None:
-    extras: list[dict[str, Any]] = [{"requestState": "x"}, {"inputResponses": {}}]
+    extras: list[dict[str, Any]] = [
+        {"requestState": "x"},
+        {"requestState": "x", "inputResponses": {"q": {"action": "accept"}}},
+    ]
     for extra in extras:
         told = await rig.error("tools/call", {"name": "alpha__one", **extra})
         assert told["code"] == -32602

@@ -16,6 +16,7 @@ from toolcrib.testing.scripted import tool
 TOOLS = Kind.TOOLS
 
 
+@pytest.mark.duty(28)
 @pytest.mark.parametrize("key", ["one", "two.dotted"])
 async def test_a_call_goes_to_its_server_under_the_original_name(rig: GatewayRig, key: str) -> None:
     async with rig.asgi() as host:
@@ -49,7 +50,7 @@ async def test_of_the_hosts_meta_only_the_trace_context_goes_on(rig: GatewayRig)
         "baggage": "user=secret",
         "progressToken": 2,
         "io.modelcontextprotocol/logLevel": "debug",
-        "dev.toolcrib/seen": {"contract": "x"},
+        "dev.toolcrib/seen": {"digest": "x"},
         "vendor.example/private": 1,
     }
     await rig.result("tools/call", {"name": "alpha__one", "_meta": meta})
@@ -139,6 +140,7 @@ async def test_a_result_reaches_a_modern_host_as_the_server_gave_it(
     answer = await rig.call("alpha__one")
     meta = answer.pop("_meta")
     assert meta.pop("io.modelcontextprotocol/serverInfo")["name"] == "toolcrib"
+    assert meta.pop("dev.toolcrib/digest")
     assert meta == raw.get("_meta", {})
     assert answer.pop("resultType") == "complete"
     assert answer == {key: value for key, value in raw.items() if key != "_meta"}
@@ -157,7 +159,6 @@ async def test_structured_content_alone_is_a_result_too(rig: GatewayRig) -> None
         {"content": "text"},
         {"content": [1]},
         {"content": {}},
-        {"content": [], "resultType": "input_required", "requestState": "x"},
         {"content": [], "resultType": "task"},
         {"content": [], "resultType": None},
     ],
@@ -168,7 +169,7 @@ async def test_a_result_that_is_none_is_refused_for_the_server(
 ) -> None:
     rig.answer(raw)
     told = await rig.refusal("alpha__one")
-    assert (told["code"], told["server"]) == ("server_unavailable", "alpha")
+    assert (told["code"], told["server"], told["retry"]) == ("result_invalid", "alpha", "no")
 
 
 async def test_a_result_over_the_limit_is_refused_with_the_setting() -> None:
@@ -193,6 +194,7 @@ async def test_arguments_over_the_limit_are_refused_and_not_sent() -> None:
 MIRRORING = tool("where", region={"type": "string", "x-mcp-header": "Region"})
 
 
+@pytest.mark.duty(20)
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -214,6 +216,7 @@ async def test_mirrored_headers_have_to_agree_with_the_arguments(
         assert rig.access.requests == []
 
 
+@pytest.mark.duty(20)
 async def test_headers_are_checked_although_the_tool_was_only_found_by_the_refresh(
     rig: GatewayRig,
 ) -> None:
@@ -228,6 +231,7 @@ async def test_headers_are_checked_although_the_tool_was_only_found_by_the_refre
     assert rig.access.requests == []
 
 
+@pytest.mark.duty(20)
 async def test_headers_are_checked_while_the_server_is_down(rig: GatewayRig) -> None:
     rig.access.put("alpha", TOOLS, [MIRRORING])
     rig.access.age("alpha", TOOLS, 60.0)

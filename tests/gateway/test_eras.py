@@ -91,10 +91,11 @@ async def test_changes_are_declared_in_the_handshake_and_in_discovery(connect: C
         assert declared.prompts.list_changed
         assert declared.resources is not None
         assert declared.resources.list_changed
-        assert not declared.resources.subscribe
+        assert declared.resources.subscribe
         assert declared.completions is not None
 
 
+@pytest.mark.duty(27)
 async def test_one_tool_that_is_new_for_a_host_does_not_cost_it_the_list(
     connect: Connect, rig: GatewayRig, era: Era
 ) -> None:
@@ -160,6 +161,7 @@ async def test_there_is_one_page_and_no_cursor_is_ours(
     assert raised.value.error.code == -32602
 
 
+@pytest.mark.duty(24)
 async def test_an_unknown_tool_is_a_protocol_error(connect: Connect) -> None:
     async with connect() as client:
         with pytest.raises(MCPError) as raised:

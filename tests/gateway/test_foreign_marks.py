@@ -43,6 +43,7 @@ async def test_keys_of_ours_are_taken_out_of_results_and_our_identity_is_put_in(
     rig.answer({**shape, "_meta": {**FORGED, **info}})
     meta = (await rig.result(method, params))["_meta"]
     assert meta.pop("io.modelcontextprotocol/serverInfo")["name"] != "evil"
+    assert meta.pop("dev.toolcrib/digest", "") != "forged"
     assert meta == {"example.com/own": 1}
 
 

@@ -14,7 +14,6 @@ from toolcrib.testing.asgi_host import BASE, AsgiHost
 from toolcrib.testing.fake_access import FakeAccess
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.gateway_rig import GatewayRig
-from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.virtual_clock import LoopClock
 
 TOOLS = Kind.TOOLS
@@ -145,8 +144,14 @@ async def test_nobody_is_sent_here_before_we_run() -> None:
 
 
 async def test_http_without_an_address_is_a_configuration_error() -> None:
+    rig = GatewayRig()
     gateway = Gateway(
-        lambda _principal: FakeAccess(), GatewaySettings(), Limits(), Recorder(), LoopClock()
+        lambda _principal: rig.access,
+        lambda _principal: rig.calls,
+        GatewaySettings(),
+        Limits(),
+        rig.recorder,
+        LoopClock(),
     )
     with pytest.raises(ConfigError, match="HTTP address"):
         await gateway.serve_http()

@@ -17,7 +17,7 @@ from toolcrib.testing.fake_access import FakeAccess
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import tool
 from toolcrib.testing.virtual_clock import LoopClock
-from toolcrib.wire.audience import Audience, Topic
+from toolcrib.wire.audience import Audience, Due, Topic
 
 TOOLS = Kind.TOOLS
 pytestmark = pytest.mark.virtual_time
@@ -30,7 +30,7 @@ class Rig:
             self.access.put(server, TOOLS, [tool(name) for name in names])
         self.recorder = Recorder()
         self.audience = Audience()
-        self.told: list[Topic] = []
+        self.told: list[Due] = []
         clock = LoopClock()
         self.listings = Listings(self.access, Naming(style, 48), clock, self.recorder)
         self.announcer = Announcer(self.listings, self.audience, clock, self.recorder)

@@ -76,6 +76,7 @@ def test_icons_are_left_out_because_they_lead_hosts_to_strangers() -> None:
     assert b"track.example" not in compiled.handshake.json
 
 
+@pytest.mark.duty(27)
 def test_one_modern_output_schema_costs_older_hosts_that_schema_and_nothing_else() -> None:
     modern = {**tool("m"), "outputSchema": {"type": "array"}}
     plain = {**tool("p"), "outputSchema": {"type": "object"}}

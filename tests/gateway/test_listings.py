@@ -13,6 +13,7 @@ from toolcrib.facts import Finding, Listed, ServedStale
 from toolcrib.gateway import listings as module
 from toolcrib.gateway.listing import Listing, Naming, compile_listing
 from toolcrib.gateway.listings import OFF_LOOP, Listings
+from toolcrib.gateway.target import Target
 from toolcrib.testing.fake_access import FakeAccess
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import tool
@@ -66,6 +67,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
 # ---- stamps ----
 
 
+@pytest.mark.duty(6, 7)
 async def test_the_smallest_remaining_time_and_the_strictest_scope_are_stamped(rig: Rig) -> None:
     rig.access.put("a", TOOLS, [tool("t")], ttl=60.0)
     rig.access.put("b", TOOLS, [tool("t")], ttl=1.5)
@@ -74,6 +76,7 @@ async def test_the_smallest_remaining_time_and_the_strictest_scope_are_stamped(r
     assert await rig.stamps() == (1_500, "private")
 
 
+@pytest.mark.duty(7)
 async def test_a_stale_or_missing_catalog_makes_the_whole_listing_stale(rig: Rig) -> None:
     rig.access.put("a", TOOLS, [tool("t")])
     rig.access.put("b", TOOLS, [tool("t")])
@@ -99,10 +102,12 @@ async def test_a_server_without_the_kind_spoils_neither_time_nor_scope(rig: Rig)
     assert await rig.stamps() == (60_000, "public")
 
 
+@pytest.mark.duty(6)
 async def test_no_servers_are_private_and_stale(rig: Rig) -> None:
     assert await rig.stamps() == (0, "private")
 
 
+@pytest.mark.duty(7)
 async def test_a_negative_rest_of_time_is_none(rig: Rig) -> None:
     rig.access.put("a", TOOLS, [tool("t")], ttl=-5.0)
     assert (await rig.stamps())[0] == 0
@@ -213,7 +218,7 @@ async def test_names_that_vanished_are_remembered_with_their_server(rig: Rig) ->
     await rig.listings.held(TOOLS)
     rig.access.put("a", TOOLS, [tool("u")])
     await rig.listings.held(TOOLS)
-    assert rig.listings.gone(TOOLS, "a__t") == "a"
+    assert rig.listings.gone(TOOLS, "a__t") == Target("a", "t")
     assert rig.listings.gone(TOOLS, "a__never") is None
     assert rig.listings.gone(Kind.PROMPTS, "a__t") is None
 
@@ -226,7 +231,7 @@ async def test_the_memory_of_vanished_names_is_bounded(
         rig.access.put("a", TOOLS, [tool(f"t{turn}")])
         await rig.listings.held(TOOLS)
     assert rig.listings.gone(TOOLS, "a__t0") is None
-    assert rig.listings.gone(TOOLS, "a__t8") == "a"
+    assert rig.listings.gone(TOOLS, "a__t8") == Target("a", "t8")
 
 
 async def test_a_collision_is_reported_once_and_not_with_every_listing(rig: Rig) -> None:

@@ -115,4 +115,4 @@ async def test_an_unreadable_answer_is_an_internal_error_that_names_the_server(
     rig.answer(raw)
     told = await rig.error(method, params)
     assert told["code"] == -32603
-    assert told["data"]["error"]["code"] == "server_unavailable"
+    assert told["data"]["error"]["code"] == "result_invalid"

@@ -174,7 +174,9 @@ async def test_links_lead_back_to_the_server_that_gave_them(rig: GatewayRig) -> 
         return {"type": "resource_link", "uri": uri, "name": "n"}
 
     embedded = {"type": "resource", "resource": {"uri": "file:///a", "text": "t"}}
-    rig.answer({"content": [link("file:///a"), link("new://x"), embedded, {"type": "text"}]})
+    rig.answer(
+        {"content": [link("file:///a"), link("new://x"), embedded, {"type": "text", "text": "t"}]}
+    )
     async with rig.asgi() as host:
         call = host.modern("tools/call", {"name": "beta__one"})
         content = (await host.ask(**call)).message["result"]["content"]
@@ -182,7 +184,7 @@ async def test_links_lead_back_to_the_server_that_gave_them(rig: GatewayRig) -> 
         ours, fresh = content[0]["uri"], content[1]["uri"]
         assert (ours, fresh) == ("toolcrib://server/beta/file:///a", "new://x")
         assert content[2]["resource"] == {"uri": ours, "text": "t"}
-        assert content[3] == {"type": "text"}
+        assert content[3] == {"type": "text", "text": "t"}
         await read(host, ours)
         await read(host, fresh)
     asked = [(r.server, r.params["uri"]) for r in rig.access.requests[1:]]
@@ -201,16 +203,24 @@ async def test_two_servers_that_link_to_one_unlisted_uri_are_told_apart(rig: Gat
     assert shown == ["new://x", "toolcrib://server/beta/new://x", "new://x"]
 
 
-async def test_parts_without_a_usable_uri_are_passed_as_they_are(rig: GatewayRig) -> None:
-    content: list[dict[str, Any]] = [
+@pytest.mark.parametrize(
+    "block",
+    [
         {"type": "resource_link"},
         {"type": "resource_link", "uri": 3},
         {"type": "resource", "resource": "text"},
         {"type": "resource", "resource": {}},
-        {"type": "text", "text": "t"},
-    ]
-    rig.answer({"content": content})
-    assert (await rig.call("beta__one"))["content"] == content
+        {"type": "resource", "resource": {"uri": "x://1"}},
+    ],
+    ids=str,
+)
+async def test_a_part_without_a_usable_uri_makes_a_result_broken(
+    rig: GatewayRig, block: dict[str, Any]
+) -> None:
+    rig.answer({"content": [{"type": "text", "text": "t"}, block]})
+    told = await rig.refusal("beta__one")
+    assert told["code"] == "result_invalid"
+    assert "content[1]" in told["message"]
 
 
 async def test_a_link_in_our_own_form_leads_to_the_server_that_gave_it(rig: GatewayRig) -> None:

@@ -43,6 +43,23 @@ def test_a_server_cannot_take_anothers_place_with_a_uri_of_our_form() -> None:
     assert table[qualified("a", forged)] == ("a", forged)
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "toolcrib://result/0123456789abcdef0123456789abcdef",
+        "toolcrib://result/{id}",
+        "toolcrib://{+anything}",
+        "TOOLCRIB://result/1",
+        "toolcrib://",
+    ],
+)
+def test_a_server_cannot_take_the_place_of_what_only_we_give_out(uri: str) -> None:
+    table, findings = exposed(a=[uri, "file:///a"])
+    assert table == {"file:///a": ("a", "file:///a"), qualified("a", uri): ("a", uri)}
+    assert unqualified(qualified("a", uri)) == ("a", uri)
+    assert findings == []
+
+
 @pytest.mark.parametrize("server", ["a", "a/b", "ü b", "a%2Fb", "%", "server"])
 @pytest.mark.parametrize("uri", ["file:///a/b?c#d", "x:", "toolcrib://server/z/x", "a/b", "ü"])
 def test_the_qualified_form_is_reversible(server: str, uri: str) -> None:

@@ -146,6 +146,7 @@ def test_every_action_but_those_of_a_wire_can_be_done_with_a_request(wire: Wire)
         "Pad": [1],
         "Progress": [1],
         "Ask": ["ping"],
+        "Say": ["notifications/message"],
         "Answer": [{}],
         "Fail": [-1],
         "Refuse": [503],

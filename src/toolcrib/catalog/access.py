@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.resource_news import NewsListener
 from toolcrib.core.snapshot import Kind, Snapshot
-from toolcrib.ports import Progress, ServerFacts
+from toolcrib.ports import Progress, RequestContext, ServerFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,15 @@ class CatalogAccess(Protocol):
         """
         ...
 
+    async def renewed(self, server: str, kind: Kind) -> Reading:
+        """One server's catalog as a listing would show it: for a call that would be refused.
+
+        Unless it is `current` already, a walk is joined or begun and waited for, at most
+        `list_wait`; `Reading.current` says whether it brought something. KeyError for an unknown
+        id.
+        """
+        ...
+
     def peek(self, server: str, kind: Kind) -> Reading:
         """What is held right now, without any waiting or walking."""
         ...
@@ -79,6 +89,7 @@ class CatalogAccess(Protocol):
         *,
         timeout: float | None = None,
         progress: Progress | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         """Forward one request to a server: a call, a read, a prompt, a completion.
 
@@ -88,7 +99,10 @@ class CatalogAccess(Protocol):
         ...
 
     def invalidate(self, server: str, kind: Kind, *, why: str) -> None:
-        """Mark a catalog stale: something contradicted it, such as an "unknown tool"."""
+        """Mark a catalog stale: something contradicted it, such as an "unknown tool".
+
+        Counts at most once per `min_interval`; the rest is made up for afterwards.
+        """
         ...
 
     def watch(self, kind: Kind) -> Callable[[], None]:
@@ -101,4 +115,11 @@ class CatalogAccess(Protocol):
 
     def on_published(self, listener: Callable[[PublishedChange], None]) -> Callable[[], None]:
         """Call `listener` after each change of content; the answer ends that. Must not block."""
+        ...
+
+    def on_resources(self, listener: NewsListener) -> Callable[[], None]:
+        """Call `listener` for each word of a server about single resources; the answer ends that.
+
+        Must not block.
+        """
         ...

@@ -1,21 +1,26 @@
 """All the catalogs of one principal, over every configured server."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import Any
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from typing import Any, Final
 
 import anyio
 
 from toolcrib.catalog.access import ServerStatus
 from toolcrib.catalog.published import Listener, PublishedHook
 from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.resource_news import NewsListener
 from toolcrib.catalog.server_catalogs import ServerCatalogs
-from toolcrib.core.freshness.events import Reason
 from toolcrib.core.snapshot import Kind, Snapshot
 from toolcrib.errors import CatalogTooOld, ToolcribError
 from toolcrib.facts import CallForwarded
-from toolcrib.ports import Clock, Observer, Progress
+from toolcrib.ports import Clock, Observer, Progress, RequestContext
 from toolcrib.settings import Limits, ServerSettings
+from toolcrib.upstreams.turns import Turn, Turns
+
+STANDING: Final = "subscriptions/listen"
+"""A request that goes on for as long as somebody follows something: it is no call, and takes no
+turn."""
 
 Opener = Callable[[ServerSettings, PublishedHook], ServerCatalogs]
 
@@ -89,7 +94,7 @@ class Catalogs:
         for server in self._ids:
             catalogs = self._servers[server]
             held = catalogs.peek(kind)
-            if held.fresh:
+            if held.fresh and not catalogs.vets:
                 readings[server] = held
             else:
                 waiting.append(catalogs)
@@ -116,6 +121,10 @@ class Catalogs:
             )
         return reading
 
+    async def renewed(self, server: str, kind: Kind) -> Reading:
+        """One server's catalog as a listing would show it; KeyError for an unknown id."""
+        return await self._servers[server].read(kind)
+
     def peek(self, server: str, kind: Kind) -> Reading:
         """What is held right now, without any waiting or walking."""
         return self._servers[server].peek(kind)
@@ -128,17 +137,24 @@ class Catalogs:
         *,
         timeout: float | None = None,
         progress: Progress | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         """Forwards one request; KeyError for an unknown server."""
-        supervisor = self._servers[server].supervisor
+        catalogs = self._servers[server]
+        supervisor = catalogs.supervisor
         began = self._clock.now().mono
         outcome = "cancelled"
         try:
-            async with supervisor.turns.take():
+            async with _turn(supervisor.turns, method) as turn:
                 upstream = await supervisor.ready()
                 result = await upstream.request(
-                    method, params, timeout=timeout or self._limits.call_seconds, progress=progress
+                    method,
+                    params,
+                    timeout=timeout or catalogs.server.call_seconds or self._limits.call_seconds,
+                    progress=progress,
+                    context=turn.pausing(context) if turn is not None else context,
                 )
+            catalogs.answered(method, params, result)
             outcome = "tool_error" if result.get("isError") is True else "ok"
         except ToolcribError as error:
             outcome = error.code
@@ -157,7 +173,7 @@ class Catalogs:
         """Marks a catalog stale because a call contradicted it; unknown servers are ignored."""
         del why
         if server in self._servers:
-            self._servers[server].invalidate(kind, Reason.CALL_CONTRADICTED)
+            self._servers[server].contradicted(kind)
 
     def watch(self, kind: Kind) -> Callable[[], None]:
         """Counts a subscriber of every server's catalog, also of servers that come later."""
@@ -180,3 +196,11 @@ class Catalogs:
     def on_published(self, listener: Listener) -> Callable[[], None]:
         """Calls `listener` after each change of content."""
         return self._hook.subscribe(listener)
+
+    def on_resources(self, listener: NewsListener) -> Callable[[], None]:
+        """Calls `listener` for each word of a server about single resources."""
+        return self._hook.resources.subscribe(listener)
+
+
+def _turn(turns: Turns, method: str) -> AbstractAsyncContextManager[Turn | None]:
+    return nullcontext() if method == STANDING else turns.take()

@@ -40,6 +40,9 @@ _log = logging.getLogger(__name__)
 ASK_AGAIN = 60.0
 """Seconds between two attempts to list what the server refused to show."""
 
+ANNOUNCED = frozenset({Reason.SIGNAL, Reason.VERSION_HINT})
+"""Reasons that are word from the server itself that something changed."""
+
 Tell = Callable[[Kind, Snapshot | None, Snapshot | None, int], None]
 """(kind, before, after, generation): called once for each change of content."""
 
@@ -95,6 +98,9 @@ class Keeper:
             remote=around.store.remote,
         )
         self._asked_again = float("-inf")
+        self._signals = 0
+        self._moved_on = float("-inf")
+        self._moves_on = False
         self._events: deque[Event] = deque()
         self._feeding = False
         self._changed = anyio.Event()
@@ -178,7 +184,8 @@ class Keeper:
 
     def peek(self, purpose: need.Purpose = "list") -> Reading:
         """What can be answered right now."""
-        standing = need.standing(self._entry, self._now().mono, purpose)
+        now = self._now().mono
+        standing = need.standing(self._entry, now, purpose)
         return Reading(
             server=self._server.id,
             kind=self._kind,
@@ -188,6 +195,10 @@ class Keeper:
             age=standing.age,
             ttl_left=standing.ttl_left,
             scope=standing.scope,
+            current=need.is_satisfied(self._entry, now, now, "list"),
+            invalidated=standing.invalidated,
+            withdrawn=self._entry.withdrawn,
+            signals=self._signals,
             trouble=standing.trouble,
         )
 
@@ -221,8 +232,30 @@ class Keeper:
 
     def invalidate(self, reason: Reason) -> None:
         """What is held may be out of date."""
+        if reason in ANNOUNCED:
+            self._signals += 1
         self._note(facts.Invalidated(self._server.id, self._kind.label, reason.value))
         self._feed(happened.Invalidated(reason, self._now()))
+
+    def moved_on(self) -> None:
+        """An answer of the server says that its content is another one by now.
+
+        Counts at most once per `min_interval`: what comes sooner counts when that is over.
+        """
+        now = self._now().mono
+        due = self._moved_on + self._server.waits.min_interval
+        if now >= due:
+            self._moved_on = now
+            self.invalidate(Reason.VERSION_HINT)
+        elif not self._moves_on:
+            self._moves_on = True
+            self._errands.send(partial(self._move_on_at, due))
+
+    async def _move_on_at(self, mono: float) -> None:
+        await anyio.sleep(max(0.0, mono - self._now().mono))
+        self._moves_on = False
+        self._moved_on = self._now().mono
+        self.invalidate(Reason.VERSION_HINT)
 
     def hinted(self) -> None:
         """The bus said that the record may have changed."""

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from toolcrib.catalog.access import PublishedChange
+from toolcrib.catalog.resource_news import ResourceHook
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ class PublishedHook:
         self._listeners: dict[object, Listener] = {}
         self._due: deque[PublishedChange] = deque()
         self._telling = False
+        self.resources = ResourceHook()
+        """Passes on what servers say of single resources."""
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Adds a listener; the answer removes it, however often it is called."""

@@ -23,5 +23,14 @@ class Reading:
     """Seconds its own hints still allow; 0 unless fresh."""
     scope: Scope = Scope.PRIVATE
     """The strictest scope we may claim for it downstream."""
+    current: bool = False
+    """Whether a listing would be answered from it at once: nothing invalidated it, and its hints
+    still hold or its walk was complete within `min_interval`."""
+    invalidated: bool = False
+    """Whether something says that it may be out of date."""
+    withdrawn: bool = False
+    """Whether there is none because the right to see it is gone."""
+    signals: int = 0
+    """How many changes the server had announced by then, on this connection and earlier ones."""
     trouble: str = ""
     """Why it is missing or stale, for a person; empty when fresh."""

@@ -6,16 +6,23 @@ from typing import Any, Final
 
 from toolcrib.catalog.access import PublishedChange, ServerStatus
 from toolcrib.catalog.keeper import Keeper
+from toolcrib.catalog.peer_watch import PeerWatch
 from toolcrib.catalog.published import PublishedHook
 from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.resource_news import ResourceNews, news_of
+from toolcrib.catalog.version_watch import VersionWatch
+from toolcrib.catalog.vetting import Vetting
 from toolcrib.catalog.view import ToolView
 from toolcrib.catalog.walk import failure_of, fetch_page
 from toolcrib.core.freshness.events import Failure, Reason
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.partition import may_share
+from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Hints, Item, Kind, Page, Scope, Snapshot
-from toolcrib.errors import ToolcribError
-from toolcrib.ports import Clock, Era, ServerFacts
+from toolcrib.core.vetting import Unapproved
+from toolcrib.errors import ConfigError, ToolcribError
+from toolcrib.ports import Clock, Era, Observer, ServerFacts
+from toolcrib.protocol.version_source import parse_version_source
 from toolcrib.settings import Limits, ServerSettings
 from toolcrib.upstreams.listeners import StreamState
 from toolcrib.upstreams.supervisor import Supervisor
@@ -44,19 +51,27 @@ class ServerCatalogs:
         hook: PublishedHook,
         clock: Clock,
         limits: Limits,
+        observer: Observer,
+        vetting: Vetting | None = None,
     ) -> None:
         self.server = server
-        self._view = ToolView(server.tools)
+        self._vetting = vetting
+        self._view = self._view_of(server)
         self._hook = hook
         self.supervisor = supervisor
         self._make_keeper = make_keeper
         self._clock = clock
         self._limits = limits
+        self._observer = observer
+        self._peer = PeerWatch(server.id, observer)
+        self._versions = _versions_of(server)
         self._keepers: dict[Kind, Keeper] = {}
         self._facts: ServerFacts | None = None
         self._last_facts: ServerFacts | None = None
         self._stream: StreamState = "unknown"
         self._judged_in: dict[Kind, Era] = {}
+        self._contradicted: dict[Kind, float] = {}
+        self._owed: set[Kind] = set()
         supervisor.fanout.add(self)
 
     def close(self) -> None:
@@ -73,20 +88,53 @@ class ServerCatalogs:
 
         Listeners hear what becomes visible or vanishes by it.
         """
-        old, self._view = self._view, ToolView(server.tools)
+        if server.version_from != self.server.version_from:
+            self._versions = _versions_of(server)
         self.server = server
         self.supervisor.retune(server)
-        for kind, keeper in tuple(self._keepers.items()):
+        for keeper in tuple(self._keepers.values()):
             keeper.retune(server)
+        self._look_through(self._view_of(server))
+
+    def _view_of(self, server: ServerSettings) -> ToolView:
+        vetting = self._vetting if server.on_change == "ask" else None
+        return ToolView(server.tools, None if vetting is None else vetting.approved)
+
+    def _look_through(self, view: ToolView) -> None:
+        """Shows everything through another view, and tells what changes by it."""
+        old, self._view = self._view, view
+        for kind, keeper in tuple(self._keepers.items()):
             held = keeper.peek()
-            self._publish(
-                kind, old.of(held.snapshot), self._view.of(held.snapshot), held.generation
-            )
+            self._publish(kind, old.of(held.snapshot), view.of(held.snapshot), held.generation)
+
+    @property
+    def vets(self) -> bool:
+        """Whether a person has to see definitions first."""
+        return self._vetting is not None and self.server.on_change == "ask"
+
+    async def vet(self, *, now: bool = False) -> None:
+        """Takes in what a person approved meanwhile, where definitions need to be seen first."""
+        if self._vetting is None or not self.vets:
+            return
+        if await self._vetting.look(awaited=bool(self.waiting()), now=now):
+            self._look_through(self._view_of(self.server))
+        self._vetting.tell(self.waiting())
+
+    def hinted(self, hint: str | None) -> bool:
+        """Whether a hint of the bus may say that a person approved something here."""
+        return self.vets and self._vetting is not None and self._vetting.concerns(hint)
+
+    def waiting(self) -> tuple[Unapproved, ...]:
+        """The tools that a person has to see before they are shown."""
+        found = self._keepers.get(Kind.TOOLS)
+        return () if found is None else self._view.waiting(found.peek().snapshot)
 
     def published(
         self, kind: Kind, before: Snapshot | None, after: Snapshot | None, generation: int
     ) -> None:
         """A keeper's content changed: what shows through the filter is passed on."""
+        if self._vetting is not None and kind is Kind.TOOLS:
+            self._vetting.tell(self._view.waiting(after))
         self._publish(kind, self._view.of(before), self._view.of(after), generation)
 
     def _publish(
@@ -122,10 +170,14 @@ class ServerCatalogs:
 
     async def read(self, kind: Kind) -> Reading:
         """The catalog of that kind, within the reader's wait."""
+        await self.vet()
         return self._shown(await self.keeper(kind).read())
 
     async def admit(self, kind: Kind) -> Reading:
         """The catalog of that kind as one call needs it, within the call's wait."""
+        await self.vet()
+        if kind in self._owed:
+            self.contradicted(kind)
         return self._shown(await self.keeper(kind).read("admit"))
 
     def peek(self, kind: Kind) -> Reading:
@@ -144,6 +196,21 @@ class ServerCatalogs:
     def invalidate(self, kind: Kind, reason: Reason) -> None:
         """Marks a catalog stale."""
         self.keeper(kind).invalidate(reason)
+
+    def contradicted(self, kind: Kind) -> None:
+        """Marks a catalog stale because a call's answer speaks against it.
+
+        At most once per `min_interval`, so that a model which goes on with a failing call costs no
+        walk each time; what is left out is made up for at the first call after it.
+        """
+        now = self._clock.now().mono
+        last = self._contradicted.get(kind, float("-inf"))
+        if now < last + self.server.waits.min_interval:
+            self._owed.add(kind)
+            return
+        self._owed.discard(kind)
+        self._contradicted[kind] = now
+        self.invalidate(kind, Reason.CALL_CONTRADICTED)
 
     def status(self) -> ServerStatus:
         """What is known of the server right now."""
@@ -183,21 +250,45 @@ class ServerCatalogs:
             limits=self._limits,
             timeout=self.server.request_seconds or self._limits.request_seconds,
             known=known,
+            heard=self._look_for_version,
         )
 
     def _known(self, kind: Kind) -> Mapping[str, Item]:
         held = self.keeper(kind).peek().snapshot
         return {} if held is None else {item.fingerprint: item for item in held.items}
 
+    def answered(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """An answer of the server: what it says, beside its content, of catalogs that moved on."""
+        self._look_for_version(method, params, result)
+        if method != "tools/call" or self.server.strategy != "notify+verify":
+            return
+        keeper = self.keeper(Kind.TOOLS)
+        held = keeper.peek().snapshot
+        if self._peer.unmasks(held, params, result):
+            keeper.retune(replace(self.server, strategy="auto"))
+        elif self._peer.moved(held, params, result):
+            keeper.moved_on()
+
+    def _look_for_version(
+        self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]
+    ) -> None:
+        if self._versions is not None:
+            for kind in self._versions.heard(method, params, result, tuple(self._keepers)):
+                self._keepers[kind].moved_on()
+
     # ---- what the connection says ----
 
     def connected(self, facts: ServerFacts) -> None:
         """A connection is up: whatever is held answers an old question."""
         self._facts = self._last_facts = facts
+        if self._peer.foreign and Kind.TOOLS in self._keepers:
+            self._keepers[Kind.TOOLS].retune(self.server)
+        self._peer = PeerWatch(self.server.id, self._observer)
         for keeper in tuple(self._keepers.values()):
             keeper.connected()
         if self.server.connect == "eager":
             self.keeper(Kind.TOOLS).need()
+        self._hook.resources.tell(ResourceNews(self.server.id, "connected"))
 
     def disconnected(self, detail: str) -> None:
         """The connection is down; last good goes on being served."""
@@ -209,7 +300,7 @@ class ServerCatalogs:
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """A notification: those that speak of a list invalidate it."""
-        del params
+        self._hook.resources.tell(news_of(self.server.id, method, params))
         for kind in SIGNALS.get(method, ()):
             if kind in self._keepers:
                 self._keepers[kind].invalidate(Reason.SIGNAL)
@@ -230,3 +321,17 @@ class ServerCatalogs:
         declared = self._facts.capabilities.get(kind.capability)
         promises = is_object(declared) and declared.get("listChanged") is True
         return "open" if promises else "refused"
+
+
+def _versions_of(server: ServerSettings) -> VersionWatch | None:
+    """Raises `ConfigError` for a `version_from` of no known form."""
+    if not server.version_from:
+        return None
+    source = parse_version_source(server.version_from)
+    if source is None:
+        raise ConfigError(
+            f"version_from is {quoted(server.version_from)}, which does not say where a version is",
+            server=server.id,
+            remedy="use meta:KEY, header:NAME or tool:NAME#/json/pointer",
+        )
+    return VersionWatch(source)

@@ -1,11 +1,12 @@
-"""What a server's allow and deny lists leave of its tools.
+"""What is shown of a server's tools: what its lists allow, and a person has approved.
 
-They apply to what is shown, never to what is stored.
+Both apply to what is shown, never to what is stored.
 """
 
 from toolcrib.core.fingerprint import digest
 from toolcrib.core.policy import allowed
 from toolcrib.core.snapshot import Kind, Snapshot
+from toolcrib.core.vetting import Approved, Unapproved, served, unapproved
 from toolcrib.settings import ToolFilter
 
 _EVERYTHING = ToolFilter()
@@ -16,15 +17,21 @@ class ToolView:
     """Shows snapshots through one filter.
 
     The same snapshot gives the same object, so that others may cache by it.
+
+    Args:
+        rules: The lists.
+        approved: What a person has seen; None: definitions need not be seen.
     """
 
-    def __init__(self, rules: ToolFilter) -> None:
+    def __init__(self, rules: ToolFilter, approved: Approved | None = None) -> None:
         self.rules = rules
+        self.approved = approved
         self._seen: dict[int, tuple[Snapshot, Snapshot]] = {}
 
     def of(self, snapshot: Snapshot | None) -> Snapshot | None:
-        """The snapshot with denied tools taken out; other kinds pass unchanged."""
-        if snapshot is None or snapshot.kind is not Kind.TOOLS or self.rules == _EVERYTHING:
+        """The snapshot with denied and unseen tools taken out; other kinds pass unchanged."""
+        shows_all = self.rules == _EVERYTHING and self.approved is None
+        if snapshot is None or snapshot.kind is not Kind.TOOLS or shows_all:
             return snapshot
         found = self._seen.get(id(snapshot))
         if found is not None:
@@ -36,10 +43,20 @@ class ToolView:
         self._seen[id(snapshot)] = (snapshot, shown)
         return shown
 
+    def waiting(self, snapshot: Snapshot | None) -> tuple[Unapproved, ...]:
+        """The allowed definitions of a catalog that a person has to see first."""
+        if self.approved is None or snapshot is None or snapshot.kind is not Kind.TOOLS:
+            return ()
+        allow, deny = self.rules.allow, self.rules.deny
+        items = (item for item in snapshot.items if allowed(allow, deny, item.key))
+        return unapproved(items, self.approved)
+
     def _filter(self, snapshot: Snapshot) -> Snapshot:
         allow, deny = self.rules.allow, self.rules.deny
         items = tuple(item for item in snapshot.items if allowed(allow, deny, item.key))
         out = tuple(q for q in snapshot.quarantined if allowed(allow, deny, q.key))
+        waiting = self.waiting(snapshot)
+        items, out = served(items, waiting), (*out, *(one.as_quarantined() for one in waiting))
         return Snapshot(
             kind=snapshot.kind,
             items=items,

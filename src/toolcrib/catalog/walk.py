@@ -15,6 +15,7 @@ from toolcrib.errors import (
     LimitExceeded,
     RateLimited,
     RequestTimedOut,
+    ResultInvalid,
     ToolcribError,
     UpstreamRefused,
 )
@@ -31,6 +32,9 @@ LARGE_PAGE = 500
 FetchPage = Callable[[str | None], Awaitable[Page | Failure]]
 """Sends one list request; a keeper is handed one and never sees the connection."""
 
+Heard = Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]
+"""Told of an answer: (method, params, result)."""
+
 
 async def fetch_page(
     upstream: Upstream,
@@ -41,6 +45,7 @@ async def fetch_page(
     limits: Limits,
     timeout: float,
     known: Mapping[str, Item],
+    heard: Heard | None = None,
 ) -> Page | Failure:
     """Sends one list request and parses what comes back, item by item.
 
@@ -55,6 +60,7 @@ async def fetch_page(
         limits: How large a definition may be, and how long a hint is believed.
         timeout: Seconds for the request.
         known: Items that were judged before, by fingerprint: what is unchanged is not judged again.
+        heard: Told of the raw result.
     """
     params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
     try:
@@ -63,6 +69,8 @@ async def fetch_page(
         return _refusal(refusal, cursor, clock)
     except ToolcribError as error:
         return failure_of(error)
+    if heard is not None:
+        heard(kind.method, params, result)
     parse = partial(
         parse_page,
         kind,
@@ -107,6 +115,8 @@ def failure_of(error: ToolcribError) -> Failure:
             kind = FailureKind.TIMEOUT
         case LimitExceeded():
             kind = FailureKind.LIMIT
+        case ResultInvalid():
+            kind = FailureKind.MALFORMED
         case _:
             kind = FailureKind.TRANSPORT
     return Failure(kind, error.message, retry_after)

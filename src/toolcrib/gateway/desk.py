@@ -1,8 +1,10 @@
 """What one principal is served from: its catalogs, their listings, routes into them, its hosts."""
 
-from collections.abc import Callable
 from typing import Final
 
+import anyio
+
+from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess, PublishedChange
 from toolcrib.core.snapshot import Kind
 from toolcrib.gateway.forward import Forwarder
@@ -11,9 +13,11 @@ from toolcrib.gateway.interest import Interest
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listing import Naming
 from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.requester import requester_of
+from toolcrib.gateway.resource_updates import ResourceUpdates
 from toolcrib.gateway.routes import Routes
 from toolcrib.ports import Clock, Observer
-from toolcrib.settings import Limits
+from toolcrib.settings import GatewaySettings, Limits
 from toolcrib.wire.audience import Audience
 from toolcrib.wire.faults import invalid_params, method_not_found
 from toolcrib.wire.jsonwire import Prepared, Result
@@ -31,27 +35,47 @@ class Desk:
         naming: Naming,
         limits: Limits,
         *,
+        calls: Calls,
+        settings: GatewaySettings,
         clock: Clock,
         observer: Observer,
-        max_stale: Callable[[str], float],
     ) -> None:
         self.audience = Audience()
-        self._listings = Listings(access, naming, clock, observer)
-        links = Links(self._listings)
-        routes = Routes(access, self._listings, links, max_stale)
-        self._forwarder = Forwarder(access, routes, links, limits, observer)
+        self._listings = Listings(access, naming, clock, observer, icons=settings.icons)
+        links = Links(self._listings, settings.icons)
+        routes = Routes(access, self._listings, links, calls.ledger)
         self._announcer = Announcer(self._listings, self.audience, clock, observer)
+        self._forwarder = Forwarder(
+            access,
+            calls,
+            routes,
+            links,
+            listings=self._listings,
+            announcer=self._announcer,
+            settings=settings,
+            limits=limits,
+        )
+        self._ledger = calls.ledger
+        self._relay = settings.relay
         self._interest = Interest(access, self.audience)
+        self._updates = ResourceUpdates(access, routes.resource, self.audience)
         self._stop_listening = access.on_published(self._published)
 
     def leave(self) -> None:
         """Stop listening to the catalogs; idempotent."""
         self._interest.leave()
+        self._updates.leave()
         self._stop_listening()
 
     async def announce(self) -> None:
         """Tell hosts of changes, until cancelled."""
-        await self._announcer.run()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._announcer.run)
+            tasks.start_soon(self._updates.run)
+
+    async def subscribe(self, uri: str) -> None:
+        """Have a resource watched that somebody in the audience follows."""
+        await self._updates.subscribe(uri)
 
     async def answer(self, request: HostRequest) -> Result:
         """Answer one request; raises `RpcFault` or a `ToolcribError`."""
@@ -76,6 +100,8 @@ class Desk:
             raise invalid_params("this cursor is not known here: list again without one")
         listing, answer = await self._listings.answer(kind, modern=request.modern)
         self._announcer.shown(kind, listing.digest)
+        if kind is Kind.TOOLS:
+            await self._ledger.listed(requester_of(request, self._relay), listing.sights)
         self._interest.listed(kind)
         return answer
 

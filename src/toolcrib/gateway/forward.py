@@ -3,23 +3,35 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from toolcrib.calls.calling import Calls
+from toolcrib.calls.kept_results import is_kept_uri
+from toolcrib.calls.outgoing import Outgoing
+from toolcrib.calls.pipeline import CHANGES_KEY
 from toolcrib.catalog.access import CatalogAccess
+from toolcrib.core.jsontypes import is_object
 from toolcrib.core.mirrored import mirrored
-from toolcrib.core.naming import Original
 from toolcrib.core.snapshot import Item, Kind, Scope
-from toolcrib.errors import LimitExceeded, ToolcribError, ToolGone, UpstreamRefused
-from toolcrib.facts import CallRefused
-from toolcrib.gateway.answers import checked, denies_existence
+from toolcrib.errors import (
+    CapabilityMissing,
+    RetryRefused,
+    ToolcribError,
+    ToolGone,
+    UpstreamRefused,
+)
+from toolcrib.gateway.answers import checked
+from toolcrib.gateway.hosts import Announcer
 from toolcrib.gateway.links import Links
-from toolcrib.gateway.routes import Routes
+from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.requester import call_of, requester_of, retry_of
+from toolcrib.gateway.routes import Routes, unknown_resource
 from toolcrib.gateway.server_errors import contradicts, told
 from toolcrib.gateway.target import Target
 from toolcrib.gateway.trace_context import trace_context
-from toolcrib.ports import Observer
+from toolcrib.ports import RequestContext
+from toolcrib.protocol.envelope import DIGEST_KEY, relayed_meta
 from toolcrib.protocol.hints import parse_hints
-from toolcrib.settings import Limits
-from toolcrib.wire.faults import invalid_params
-from toolcrib.wire.jsonwire import NotFinite, encode
+from toolcrib.settings import GatewaySettings, Limits
+from toolcrib.wire.faults import RpcFault, invalid_params, missing_capability
 from toolcrib.wire.mirrored_headers import check_mirrored
 from toolcrib.wire.refusals import refusal
 from toolcrib.wire.service import HostRequest
@@ -27,48 +39,63 @@ from toolcrib.wire.service import HostRequest
 MIRRORING_KEPT: Final = 4_096
 """Contracts of which is remembered whether they mirror parameters in headers."""
 
+INPUT_REQUIRED: Final = "input_required"
+
 
 class Forwarder:
     """Forwards what one principal's hosts ask of single tools, prompts and resources.
 
-    Nothing is retried: a broken call may have acted. Cancelling a request cancels it at the server.
+    Calls go through the pipeline of the principal; here requests become calls, and errors what the
+    host's revision has for them. Cancelling a request cancels it at the server.
     """
 
     def __init__(
         self,
         access: CatalogAccess,
+        calls: Calls,
         routes: Routes,
         links: Links,
+        *,
+        listings: Listings,
+        announcer: Announcer,
+        settings: GatewaySettings,
         limits: Limits,
-        observer: Observer,
     ) -> None:
         self._access = access
-        self._routes = routes
+        self._calls = calls
+        self._listings = listings
+        self._announcer = announcer
         self._links = links
+        self._routes = routes
+        self._relay = settings.relay
+        self._trace = settings.trace
         self._limits = limits
-        self._observer = observer
         self._mirroring: dict[str, bool] = {}
 
     async def call(self, request: HostRequest) -> dict[str, Any]:
         """`tools/call`. What stops a call is told as a result, which the model can act on."""
         name: str = request.params["name"]
-        _refuse_retry(request.params)
+        requester = requester_of(request, self._relay)
+        target = await self._routes.tool(name, requester)
+        self._check_headers(target.item, request)
         try:
-            original = await self._routes.named(Kind.TOOLS, name)
-            self._check_arguments(original, request)
+            call = call_of(request, target, requester, trace=self._trace)
+            result = await self._calls.pipeline.call(call)
         except ToolcribError as error:
-            self._observer.note(CallRefused(error.server or "", name, error.code))
+            if (fault := _fault(error, request)) is not None:
+                raise fault from None
             return refusal(error, name)
-        try:
-            return await self._called(original, request)
-        except ToolcribError as error:
-            return refusal(error, name)
+        if result.get("resultType") == INPUT_REQUIRED:
+            return result
+        return await self._handed_over(target.server, result)
 
     async def get(self, request: HostRequest) -> dict[str, Any]:
         """`prompts/get`."""
         target = await self._prompt(request.params["name"])
         params = {"name": target.key, **_picked(request.params, "arguments")}
-        answer = await self._answered(target, "prompts/get", params, request, Kind.PROMPTS)
+        answer = await self._asked(target, "prompts/get", params, request, Kind.PROMPTS)
+        if answer.get("resultType") == INPUT_REQUIRED:
+            return answer
         messages = cast("list[dict[str, Any]]", answer["messages"])
         contents = [message.get("content") for message in messages]
         shown = await self._links.in_content(target.server, contents)
@@ -79,19 +106,28 @@ class Forwarder:
         return answer
 
     async def read(self, request: HostRequest) -> dict[str, Any]:
-        """`resources/read`; a server's hints are kept as far as its catalog may be shared."""
+        """`resources/read`; a server's hints are kept as far as its catalog may be shared.
+
+        What answers a round is never to be kept (MCP 2026-07-28, caching).
+        """
         uri: str = request.params["uri"]
+        if is_kept_uri(uri):
+            return await self._kept(uri, request)
         target = await self._routes.resource(uri)
         params = {"uri": target.key}
         # Looked up before the answer: the server may be taken out of the configuration meanwhile.
         shared = self._access.peek(target.server, Kind.RESOURCES).scope
-        answer = await self._answered(target, "resources/read", params, request, Kind.RESOURCES)
+        answer = await self._asked(target, "resources/read", params, request, Kind.RESOURCES)
+        if answer.get("resultType") == INPUT_REQUIRED:
+            return answer
         contents = cast("list[Any]", answer["contents"])
         answer["contents"] = await self._links.in_contents(target.server, contents)
         hints = parse_hints(answer, era="modern", clamp=self._limits.ttl_clamp)
-        public = shared is hints.scope is Scope.PUBLIC
+        # What rests on somebody's answers is good for nobody else, and not for the next time.
+        asked = retry_of(request.params) is not None
+        public = shared is hints.scope is Scope.PUBLIC and not asked
         answer["cacheScope"] = (Scope.PUBLIC if public else Scope.PRIVATE).value
-        answer["ttlMs"] = int(hints.ttl * 1000)
+        answer["ttlMs"] = 0 if asked else int(hints.ttl * 1000)
         return answer
 
     async def complete(self, request: HostRequest) -> dict[str, Any]:
@@ -107,69 +143,82 @@ class Forwarder:
         if facts is not None and "completions" not in facts.capabilities:
             return {"completion": {"values": []}}
         params = {"ref": {**ref, **own}, **_picked(request.params, "argument", "context")}
-        return await self._answered(target, "completion/complete", params, request, None)
+        method = "completion/complete"
+        self._add_trace(params, request)
+        try:
+            result = await self._access.request(target.server, method, params)
+        except UpstreamRefused as refused:
+            raise told(refused, server=target.server, method=method) from None
+        return checked(target.server, method, result, self._limits.result_bytes)
 
     async def _prompt(self, name: str) -> Target:
         try:
-            original = await self._routes.named(Kind.PROMPTS, name)
+            return await self._routes.prompt(name)
         except ToolGone as gone:
             raise invalid_params(gone.for_model()) from None
-        return Target(original.server, original.item.key)
 
-    async def _called(self, original: Original, request: HostRequest) -> dict[str, Any]:
-        server, key = original.server, original.item.key
-        params = {"name": key, **_picked(request.params, "arguments")}
-        try:
-            result = await self._forwarded(server, "tools/call", params, request)
-        except UpstreamRefused as refused:
-            if contradicts(refused):
-                self._access.invalidate(server, Kind.TOOLS, why=f"it refused a call of {key}")
-            raise told(refused, server=server, method="tools/call") from None
-        answer = checked(server, "tools/call", result, self._limits.result_bytes)
-        if denies_existence(answer, key):
-            self._access.invalidate(server, Kind.TOOLS, why=f"it says that there is no {key}")
-        answer["content"] = await self._links.in_content(server, answer["content"])
-        return answer
+    async def _kept(self, uri: str, request: HostRequest) -> dict[str, Any]:
+        """A result that was clipped for this caller, whole or in parts."""
+        requester = requester_of(request, self._relay)
+        found = await self._calls.kept.read(requester, uri)
+        if found is None:
+            raise unknown_resource(uri)
+        return {**found, "ttlMs": 0, "cacheScope": Scope.PRIVATE.value}
 
-    async def _answered(
-        self,
-        target: Target,
-        method: str,
-        params: dict[str, Any],
-        request: HostRequest,
-        kind: Kind | None,
+    async def _handed_over(self, server: str, result: dict[str, Any]) -> dict[str, Any]:
+        """The result of a call as hosts get it; word of what it changed goes out before."""
+        meta = result.get("_meta")
+        if is_object(meta) and CHANGES_KEY in meta:
+            await self._announcer.announce_now(Kind.TOOLS)
+        result["content"] = await self._links.in_content(server, result["content"])
+        digest = (await self._listings.held(Kind.TOOLS)).digest
+        passed: dict[str, Any] = {**relayed_meta(meta)} if is_object(meta) else {}
+        if is_object(meta) and CHANGES_KEY in meta:
+            passed[CHANGES_KEY] = meta[CHANGES_KEY]
+        result["_meta"] = {**passed, DIGEST_KEY: digest}
+        return result
+
+    async def _asked(
+        self, target: Target, method: str, params: dict[str, Any], request: HostRequest, kind: Kind
     ) -> dict[str, Any]:
         """The answer of a request whose errors are JSON-RPC errors."""
+        self._add_trace(params, request)
+        requester = requester_of(request, self._relay)
+        outgoing = Outgoing(
+            server=target.server,
+            method=method,
+            key=target.key,
+            params=params,
+            requester=requester,
+            arguments=request.params.get("arguments") or {},
+            retry=retry_of(request.params),
+            context=RequestContext(heard=requester.heard, log_level=requester.log_level),
+            progress=request.progress,
+        )
         try:
-            result = await self._forwarded(target.server, method, params, request)
+            result = await self._calls.rounds.request(outgoing)
         except UpstreamRefused as refused:
-            if kind is not None and contradicts(refused):
+            if contradicts(refused):
                 self._access.invalidate(target.server, kind, why=f"it refused {method}")
             uri = request.params.get("uri")
             raise told(refused, server=target.server, method=method, uri=uri) from None
+        except ToolcribError as error:
+            if (fault := _fault(error, request)) is not None:
+                raise fault from None
+            raise
+        if result.get("resultType") == INPUT_REQUIRED:
+            return result
         return checked(target.server, method, result, self._limits.result_bytes)
 
-    async def _forwarded(
-        self, server: str, method: str, params: dict[str, Any], request: HostRequest
-    ) -> dict[str, Any]:
-        if context := trace_context(request.params):
+    def _add_trace(self, params: dict[str, Any], request: HostRequest) -> None:
+        """The only part of the host's `_meta` that goes on."""
+        if self._trace and (context := trace_context(request.params)):
             params["_meta"] = context
-        return await self._access.request(server, method, params, progress=request.progress)
 
-    def _check_arguments(self, original: Original, request: HostRequest) -> None:
-        arguments: Mapping[str, Any] = request.params.get("arguments") or {}
-        try:
-            size = len(encode(arguments))
-        except NotFinite as broken:  # from a transport of the SDK: our own do not let it in
-            raise invalid_params(f"Invalid arguments: {broken}") from None
-        if size > self._limits.argument_bytes:
-            limit = self._limits.argument_bytes
-            raise LimitExceeded(
-                f"the arguments have {size} bytes, more than argument_bytes allows ({limit})",
-                server=original.server,
-            )
-        item = original.item
-        if request.headers is not None and self._mirrors(item):
+    def _check_headers(self, item: Item | None, request: HostRequest) -> None:
+        """Holds mirrored headers to the arguments; raises `RpcFault` -32020."""
+        if item is not None and request.headers is not None and self._mirrors(item):
+            arguments: Mapping[str, Any] = request.params.get("arguments") or {}
             check_mirrored(item.definition["inputSchema"], arguments, request.headers)
 
     def _mirrors(self, item: Item) -> bool:
@@ -183,10 +232,13 @@ class Forwarder:
         return known
 
 
-def _refuse_retry(params: Mapping[str, Any]) -> None:
-    """Nothing of ours ever asks a host for input, so nothing it could retry with is known here."""
-    if "requestState" in params or "inputResponses" in params:
-        raise invalid_params("this request state is not known here: send the call anew")
+def _fault(error: ToolcribError, request: HostRequest) -> RpcFault | None:
+    """The JSON-RPC error that the host's revision has for this; None: it has none."""
+    if isinstance(error, RetryRefused):
+        return invalid_params(error.for_model())
+    if isinstance(error, CapabilityMissing) and request.modern:
+        return missing_capability(error.for_model(), error.details.get("requiredCapabilities", {}))
+    return None
 
 
 def _picked(params: Mapping[str, Any], *names: str) -> dict[str, Any]:

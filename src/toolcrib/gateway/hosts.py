@@ -3,6 +3,7 @@
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 
 from toolcrib.core.snapshot import Kind
 from toolcrib.facts import HostNotified
@@ -18,6 +19,9 @@ AT_ONCE: Final = 32
 
 SPREAD: Final = 0.05
 """Seconds, at most, between one group of streams and the next."""
+
+_STEPS: Final = 8
+"""Turns of the event loop in which streams begin to write what they were told."""
 
 
 class Announcer:
@@ -60,6 +64,15 @@ class Announcer:
             due, self._due = self._due, {}
             for kind in due:
                 await self._announce(kind)
+
+    async def announce_now(self, kind: Kind) -> None:
+        """Announce a change that waits for company, before something else is said to hosts."""
+        if kind not in self._due:
+            return
+        del self._due[kind]
+        await self._announce(kind)
+        for _ in range(_STEPS):
+            await anyio.lowlevel.checkpoint()
 
     async def _announce(self, kind: Kind) -> None:
         digest = (await self._listings.held(kind)).digest

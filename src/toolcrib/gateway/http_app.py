@@ -58,7 +58,10 @@ def http_app(
 
 
 def _guard(settings: GatewaySettings, limits: Limits) -> Guard:
-    bounds = HttpLimits(body_bytes=limits.argument_bytes * BODY_OVER_ARGUMENTS)
+    bounds = HttpLimits(
+        body_bytes=limits.argument_bytes * BODY_OVER_ARGUMENTS,
+        stream_seconds=limits.stream_seconds,
+    )
     try:
         return Guard.of(settings.allowed_hosts, settings.allowed_origins, bounds)
     except ValueError as error:

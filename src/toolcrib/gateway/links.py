@@ -11,7 +11,8 @@ from typing import Any, Final
 from toolcrib.core.jsontypes import is_object
 from toolcrib.gateway.listings import Listings
 from toolcrib.gateway.placing import listed_at, templated_at
-from toolcrib.gateway.uris import qualified, unqualified
+from toolcrib.gateway.uris import looks_ours, qualified
+from toolcrib.protocol.trust import IconPolicy, link_fault, with_icons
 
 REMEMBERED: Final = 5_000
 """Links to resources that no listing has."""
@@ -20,8 +21,9 @@ REMEMBERED: Final = 5_000
 class Links:
     """The unlisted URIs that servers linked to, newest last."""
 
-    def __init__(self, listings: Listings) -> None:
+    def __init__(self, listings: Listings, icons: IconPolicy = "drop") -> None:
         self._listings = listings
+        self._icons: IconPolicy = icons
         self._servers: dict[str, str] = {}
 
     def server_of(self, uri: str) -> str | None:
@@ -29,7 +31,10 @@ class Links:
         return self._servers.get(uri)
 
     async def in_content(self, server: str, content: list[Any]) -> list[Any]:
-        """Content blocks with their URIs as hosts may use them; changed blocks are copies."""
+        """Content blocks with their URIs as hosts may use them; changed blocks are copies.
+
+        A link that leads to no resource becomes a text that says so.
+        """
         if not any(_has_uri(block) for block in content):
             return content
         return [await self._in_block(server, block) for block in content]
@@ -42,7 +47,10 @@ class Links:
         if not _has_uri(block):
             return block
         if block["type"] == "resource_link":
-            return await self._in_place(server, block)
+            uri = block.get("uri")
+            if isinstance(uri, str) and (fault := link_fault(uri)):
+                return {"type": "text", "text": f"[a link was left out: {fault}]"}
+            return await self._in_place(server, with_icons(block, self._icons))
         return {**block, "resource": await self._in_place(server, block["resource"])}
 
     async def _in_place(self, server: str, holder: Any) -> Any:
@@ -53,7 +61,7 @@ class Links:
         return holder if shown == uri else {**holder, "uri": shown}
 
     async def _shown(self, server: str, uri: str) -> str:
-        if unqualified(uri) is not None:
+        if looks_ours(uri):
             return qualified(server, uri)
         held = self._listings.held
         owner = await listed_at(uri, held) or await templated_at(uri, held)

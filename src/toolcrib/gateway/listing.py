@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolcrib.calls.encoding import encode
+from toolcrib.calls.sights import Sight, Sights
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.fingerprint import exposed_digest
 from toolcrib.core.jsontypes import is_object
@@ -11,9 +13,11 @@ from toolcrib.core.naming import NameTable, Original
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.facts import Finding
 from toolcrib.gateway.uris import expose_uris
-from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY, without_own
+from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY, relayed_meta
+from toolcrib.protocol.extensions import without_apps
+from toolcrib.protocol.trust import IconPolicy, with_icons
 from toolcrib.settings import NameStyle
-from toolcrib.wire.jsonwire import Prepared, encode
+from toolcrib.wire.jsonwire import Prepared
 from toolcrib.wire.results import tool_for_handshake, tool_for_modern
 
 Key = tuple[tuple[str, int, str], ...]
@@ -48,6 +52,8 @@ class Listing:
     findings: tuple[Finding, ...]
     modern: Encoded
     handshake: Encoded
+    sights: Sights
+    """What whoever is shown it has seen of its tools; empty for other kinds."""
 
     def answer(self, *, modern: bool, ttl_ms: int, scope: str) -> Prepared:
         """The result of a list request."""
@@ -65,20 +71,23 @@ def key_of(readings: Iterable[Reading]) -> Key:
     )
 
 
-def compile_listing(kind: Kind, readings: Iterable[Reading], naming: Naming) -> Listing:
+def compile_listing(
+    kind: Kind, readings: Iterable[Reading], naming: Naming, icons: IconPolicy = "drop"
+) -> Listing:
     """Compile a listing; the work grows with the number of items and touches nothing shared."""
     catalogs = {r.server: r.snapshot.items for r in readings if r.snapshot is not None}
     entries, findings = _exposed(kind, catalogs, naming)
-    shown = [_definition(kind, name, original.item) for name, original in entries.items()]
+    shown = [_definition(kind, name, original.item, icons) for name, original in entries.items()]
     digest = exposed_digest(kind, ((name, o.item.fingerprint) for name, o in entries.items()))
     if kind is not Kind.TOOLS:
         same = _encoded(shown)
-        return Listing(kind, entries, digest, findings, same, same)
+        return Listing(kind, entries, digest, findings, same, same, Sights({}))
     modern = _encoded([tool_for_modern(tool) for tool in shown])
     older = [tool_for_handshake(tool) for tool in shown]
     differs = any(a is not b for a, b in zip(older, modern.items, strict=True))
     handshake = _encoded(older) if differs else modern
-    return Listing(kind, entries, digest, findings, modern, handshake)
+    sights = {name: Sight(it.server, it.item.key, it.item.contract) for name, it in entries.items()}
+    return Listing(kind, entries, digest, findings, modern, handshake, Sights(sights))
 
 
 def _exposed(
@@ -95,18 +104,19 @@ def _exposed(
     return table.entries, findings
 
 
-def _definition(kind: Kind, name: str, item: Item) -> dict[str, Any]:
-    """The definition as exposed: under its exposed name, and without the server's icons.
+def _definition(kind: Kind, name: str, item: Item, icons: IconPolicy) -> dict[str, Any]:
+    """The definition as exposed: under its exposed name, and without what is not for hosts.
 
-    Hosts check an icon's origin against us, and fetching one would show their address to the
-    server. Keys of ours in its `_meta` are taken out, whatever the server wrote there.
+    Icons go by policy. Of its `_meta` what speaks of another hop is taken out, and keys of ours,
+    whatever the server wrote there; and what belongs to extensions that we do not speak.
     """
-    definition = {key: value for key, value in item.definition.items() if key != "icons"}
+    definition = dict(with_icons(item.definition, icons))
     definition[kind.key] = name
-    meta = without_own(definition.get("_meta"))
-    if meta is not None:
-        definition["_meta"] = meta
+    meta = definition.get("_meta")
+    if is_object(meta):
+        definition["_meta"] = meta = without_apps(relayed_meta(meta))
     if kind is Kind.TOOLS:
+        definition.pop("execution", None)
         own = {CONTRACT_KEY: item.contract}
         definition["_meta"] = {**meta, **own} if is_object(meta) else own
     return definition

@@ -12,7 +12,9 @@ from toolcrib.core.naming import NameTable, Original
 from toolcrib.core.snapshot import Item, Kind, Scope
 from toolcrib.facts import Listed, ServedStale
 from toolcrib.gateway.listing import Key, Listing, Naming, compile_listing, key_of
+from toolcrib.gateway.target import Target
 from toolcrib.ports import Clock, Observer
+from toolcrib.protocol.trust import IconPolicy
 from toolcrib.wire.jsonwire import Prepared
 
 OFF_LOOP: Final = 500
@@ -29,16 +31,23 @@ class Listings:
     """Compiles listings once per content, and remembers which names there used to be."""
 
     def __init__(
-        self, access: CatalogAccess, naming: Naming, clock: Clock, observer: Observer
+        self,
+        access: CatalogAccess,
+        naming: Naming,
+        clock: Clock,
+        observer: Observer,
+        *,
+        icons: IconPolicy = "drop",
     ) -> None:
         self._access = access
         self._naming = naming
+        self._icons: IconPolicy = icons
         self._clock = clock
         self._observer = observer
         self._compiled: dict[Kind, dict[Key, Listing]] = {kind: {} for kind in Kind}
         self._changes = dict.fromkeys(Kind, 0)
         self._held: dict[Kind, tuple[int, Listing]] = {}
-        self._gone: dict[Kind, dict[str, str]] = {kind: {} for kind in Kind}
+        self._gone: dict[Kind, dict[str, Target]] = {kind: {} for kind in Kind}
         self._locks = {kind: anyio.Lock(fast_acquire=True) for kind in Kind}
 
     def changed(self, kind: Kind) -> None:
@@ -76,8 +85,8 @@ class Listings:
         """What is published once every server had its wait to bring its catalog up to date."""
         return await self._compile(kind, await self._access.read(kind))
 
-    def gone(self, kind: Kind, name: str) -> str | None:
-        """The server that an exposed name belonged to, if it was there once and is remembered."""
+    def gone(self, kind: Kind, name: str) -> Target | None:
+        """What an exposed name stood for, if it was there once and is remembered."""
         return self._gone[kind].get(name)
 
     def _latest(self, kind: Kind) -> Listing | None:
@@ -94,9 +103,11 @@ class Listings:
                 return known
             size = sum(len(reading.snapshot or ()) for reading in readings)
             if size > OFF_LOOP:
-                listing = await to_thread.run_sync(compile_listing, kind, readings, self._naming)
+                listing = await to_thread.run_sync(
+                    compile_listing, kind, readings, self._naming, self._icons
+                )
             else:
-                listing = compile_listing(kind, readings, self._naming)
+                listing = compile_listing(kind, readings, self._naming, self._icons)
             self._keep(kind, key, listing)
             return listing
 
@@ -117,7 +128,7 @@ class Listings:
         for name, original in previous.entries.items():
             if name not in listing.entries:
                 gone.pop(name, None)
-                gone[name] = original.server
+                gone[name] = Target(original.server, original.item.key)
         while len(gone) > REMEMBERED:
             del gone[next(iter(gone))]
 

@@ -1,14 +1,17 @@
 """From what a host names to the server that has it: tools, prompts, resources, references."""
 
-from collections.abc import Callable
 from typing import Final
 
+from toolcrib.calls.admission import unavailable
+from toolcrib.calls.call import Requester
+from toolcrib.calls.kept_results import is_kept_uri
+from toolcrib.calls.ledger import Ledger
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.naming import Original, near
 from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import CatalogTooOld, RefreshFailed, ToolGone
+from toolcrib.errors import ToolGone
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listings import Listings
 from toolcrib.gateway.placing import Look, caught_at, listed_at, templated_at
@@ -21,36 +24,46 @@ SUGGEST_UP_TO: Final = 2_000
 
 
 class Routes:
-    """Finds the target of a request in what is published, and admits nothing else."""
+    """Finds the target of a request in what is published, was published, or was shown."""
 
     def __init__(
-        self,
-        access: CatalogAccess,
-        listings: Listings,
-        links: Links,
-        max_stale: Callable[[str], float],
+        self, access: CatalogAccess, listings: Listings, links: Links, ledger: Ledger
     ) -> None:
         self._access = access
         self._listings = listings
         self._links = links
-        self._max_stale = max_stale
+        self._ledger = ledger
 
-    async def named(self, kind: Kind, name: str) -> Original:
-        """The tool or prompt of that exposed name, as it is published now.
+    async def tool(self, name: str, requester: Requester) -> Target:
+        """Which tool an exposed name means, or meant: whether it may be called is not said.
 
-        A name that is not there is looked for once more after a refresh. Raises `ToolGone` for one
-        that was there once, `RefreshFailed` or `CatalogTooOld` when its server's catalog cannot be
-        relied on, and `RpcFault` -32602 for a name that nobody ever had.
+        A name that is not there is looked for once more after a refresh, then among the names that
+        were there, then among those that this caller was shown. Raises `RpcFault` -32602 for a name
+        that nobody ever had.
         """
-        original = await self._find(kind, name)
-        reading = await self._relied_on(original.server, kind)
-        snapshot = reading.snapshot
-        item = None if snapshot is None else snapshot.get(original.item.key)
-        if item is None and (other := self._access.held_back(kind).get(original.server)):
-            item = other.get(original.item.key)
-        if item is None:
-            raise _gone(kind, name, original.server, ())
-        return Original(original.server, item)
+        found = await self._published(Kind.TOOLS, name)
+        if isinstance(found, Target):
+            return found
+        sight = await self._ledger.sight(requester, name)
+        if sight is not None:
+            return Target(sight.server, sight.key)
+        raise _unknown(Kind.TOOLS, name, found)
+
+    async def prompt(self, name: str) -> Target:
+        """The prompt of that exposed name, as it is published now.
+
+        Raises `ToolGone` for one that was there once, `RefreshFailed` or `CatalogTooOld` when its
+        server's catalog cannot be relied on, and `RpcFault` -32602 for a name that nobody ever had.
+        """
+        found = await self._published(Kind.PROMPTS, name)
+        if not isinstance(found, Target):
+            raise _unknown(Kind.PROMPTS, name, found)
+        if found.server not in self._access.server_ids():
+            raise _gone(Kind.PROMPTS, name, found.server)
+        reading = await self._relied_on(found.server, Kind.PROMPTS)
+        if reading.snapshot is None or reading.snapshot.get(found.key) is None:
+            raise _gone(Kind.PROMPTS, name, found.server)
+        return found
 
     async def resource(self, uri: str) -> Target:
         """The server that a resource is read from.
@@ -58,8 +71,10 @@ class Routes:
         In this order: a listed resource, a URI of ours that names its server, an expansion of the
         most specific template, a link that a server gave before, and a template for anything.
         Raises `RpcFault` -32602 for any other URI: it is not shown to a server that may have
-        nothing to do with it.
+        nothing to do with it. A kept result is no server's.
         """
+        if is_kept_uri(uri):
+            raise unknown_resource(uri)
         target = await self._place(uri, self._listings.held)
         target = target or await self._place(uri, self._listings.refreshed)
         target = target or self._linked(uri)
@@ -81,22 +96,17 @@ class Routes:
             raise unknown_resource(uri)
         return target
 
-    async def _find(self, kind: Kind, name: str) -> Original:
-        listing = await self._listings.held(kind)
-        if (original := listing.entries.get(name)) is not None:
-            return original
-        listing = await self._listings.refreshed(kind)
-        if (original := listing.entries.get(name)) is not None:
-            return original
+    async def _published(self, kind: Kind, name: str) -> Target | tuple[str, ...]:
+        """What has, or had, an exposed name; else names that look like it."""
+        for look in (self._listings.held, self._listings.refreshed):
+            listing = await look(kind)
+            if (original := listing.entries.get(name)) is not None:
+                return _target(original)
         if (original := self._held_back(kind, name)) is not None:
-            return original
-        similar = near(name, listing.entries) if len(listing.entries) <= SUGGEST_UP_TO else ()
-        server = self._listings.gone(kind, name)
-        if server is None:
-            raise _unknown(kind, name, similar)
-        if server in self._access.server_ids():
-            await self._relied_on(server, kind)
-        raise _gone(kind, name, server, similar)
+            return _target(original)
+        if (gone := self._listings.gone(kind, name)) is not None:
+            return gone
+        return near(name, listing.entries) if len(listing.entries) <= SUGGEST_UP_TO else ()
 
     def _held_back(self, kind: Kind, name: str) -> Original | None:
         """A tool that only the other one of two disagreeing replicas lists stays callable."""
@@ -106,23 +116,10 @@ class Routes:
         return self._listings.named({s: snapshot.items for s, snapshot in held.items()}, name)
 
     async def _relied_on(self, server: str, kind: Kind) -> Reading:
-        """A server's catalog, if it is young enough to call from."""
-        reading = self._access.peek(server, kind)
-        limit = self._max_stale(server)
-        if reading.snapshot is None or (reading.age or 0.0) > limit:
-            reading = await self._access.read_one(server, kind)
+        """A server's catalog, if it is young enough to ask from."""
+        reading = await self._access.read_one(server, kind)
         if reading.snapshot is None:
-            why = f": {reading.trouble}" if reading.trouble else ""
-            raise RefreshFailed(
-                f"the catalog of {quoted(server)} is not available{why}", server=server
-            )
-        if (reading.age or 0.0) > limit:
-            raise CatalogTooOld(
-                f"the catalog of {quoted(server)} could not be refreshed for {reading.age:.0f} "
-                f"seconds; calls from one older than {limit:.0f} seconds are refused",
-                server=server,
-                remedy="see why the server cannot be reached, or raise max_stale",
-            )
+            raise unavailable(server, reading)
         return reading
 
     async def _place(self, uri: str, look: Look) -> Target | None:
@@ -152,9 +149,13 @@ def _unknown(kind: Kind, name: str, similar: tuple[str, ...]) -> RpcFault:
     return invalid_params(f"Unknown {kind.label[:-1]}: {clipped(name)}{_hint(similar)}")
 
 
-def _gone(kind: Kind, name: str, server: str, similar: tuple[str, ...]) -> ToolGone:
+def _gone(kind: Kind, name: str, server: str) -> ToolGone:
     what = f"the {kind.label[:-1]} {quoted(name)} is not offered by {quoted(server)} any more"
-    return ToolGone(f"{what}{_hint(similar)}", server=server)
+    return ToolGone(what, server=server)
+
+
+def _target(original: Original) -> Target:
+    return Target(original.server, original.item.key, original.item)
 
 
 def _hint(similar: tuple[str, ...]) -> str:

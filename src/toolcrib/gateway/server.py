@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import SHORTEST_LIMIT
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
@@ -15,7 +16,7 @@ from toolcrib.errors import ConfigError, ToolcribBug
 from toolcrib.gateway.desk import Desk
 from toolcrib.gateway.listing import Naming
 from toolcrib.ports import Clock, Observer
-from toolcrib.settings import GatewaySettings, Limits, Waits
+from toolcrib.settings import GatewaySettings, Limits
 from toolcrib.wire.audience import Audience
 from toolcrib.wire.ending import until_cancelled
 from toolcrib.wire.jsonwire import Result
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 CAPABILITIES: Final[Mapping[str, Any]] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
-    "resources": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
     "completions": {},
 }
 """What we declare, whatever servers are there right now: a capability must not come and go with one
-of them. Subscriptions to single resources are not relayed, so they are not declared."""
+of them."""
 
 NAMELESS: Final = Identity("toolcrib", "0")
 
@@ -42,17 +43,11 @@ FAREWELL: Final = 0.1
 """Seconds in which the end of subscriptions is written to a host on standard streams."""
 
 
-def _default_max_stale(_server: str) -> float:
-    return Waits().max_stale
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Particulars:
     """What else a gateway is told about its surroundings; every member has a default."""
 
     identity: Identity = NAMELESS
-    max_stale: Callable[[str], float] = _default_max_stale
-    """By server id: calls from a catalog older than this many seconds are refused."""
     eager: Callable[[], Collection[str]] = tuple
     """The servers that readiness waits for, by id."""
     metrics: Callable[[], bytes] | None = None
@@ -64,6 +59,7 @@ class Gateway:
 
     Args:
         access_for: The catalogs of a principal; the same ones, however often it is asked.
+        calls_for: What its calls go through, likewise.
         settings: How the crib shows itself.
         limits: Bounds of arguments, results, names and lines.
         observer: Takes facts.
@@ -77,6 +73,7 @@ class Gateway:
     def __init__(
         self,
         access_for: Callable[[Principal], CatalogAccess],
+        calls_for: Callable[[Principal], Calls],
         settings: GatewaySettings,
         limits: Limits,
         observer: Observer,
@@ -88,6 +85,7 @@ class Gateway:
                 f"name_length is {limits.name_length}", remedy=f"use {SHORTEST_LIMIT} or more"
             )
         self._access_for = access_for
+        self._calls_for = calls_for
         self._settings = settings
         self._limits = limits
         self._observer = observer
@@ -95,7 +93,7 @@ class Gateway:
         self._particulars = particulars
         self._desks: dict[Principal, Desk] = {}
         self._tasks: TaskGroup | None = None
-        self._kernel = Kernel(self)
+        self._kernel = Kernel(self, limits.state_seconds)
 
     # ---- serving ----
 
@@ -186,11 +184,16 @@ class Gateway:
 
     def capabilities(self) -> Mapping[str, Any]:
         """What we declare to every host."""
-        return CAPABILITIES
+        relays_logs = "logging" in self._settings.relay
+        return {**CAPABILITIES, "logging": {}} if relays_logs else CAPABILITIES
 
     def audience(self, principal: Principal) -> Audience:
         """Whom changes of that principal's listings are announced to."""
         return self._desk(principal).audience
+
+    async def subscribe(self, principal: Principal, uri: str) -> None:
+        """Have a resource watched that somebody in that principal's audience follows."""
+        await self._desk(principal).subscribe(uri)
 
     async def answer(self, request: HostRequest) -> Result:
         """Answer one request from the catalogs of its principal."""
@@ -207,7 +210,8 @@ class Gateway:
                 self._limits,
                 clock=self._clock,
                 observer=self._observer,
-                max_stale=self._particulars.max_stale,
+                calls=self._calls_for(principal),
+                settings=self._settings,
             )
             self._tasks.start_soon(desk.announce)
         return desk

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from toolcrib.core.snapshot import Item
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -10,3 +12,5 @@ class Target:
     server: str
     key: str
     """The original name or URI."""
+    item: Item | None = None
+    """Its definition in the listing where the name was found; None: in none of today."""

@@ -2,7 +2,9 @@
 
 The first server by id keeps a contested URI. The other's is shown as
 `toolcrib://server/<id>/<URI>`, with the URI as it is behind the id, so that a template stays a
-template and every expansion of it can be led back.
+template and every expansion of it can be led back. So is every URI of a server that looks like one
+of ours: `toolcrib://server/…` could take another server's place, `toolcrib://result/…` that of a
+result that was kept for the caller.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +16,8 @@ from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 from toolcrib.facts import Finding
 
-PREFIX: Final = "toolcrib://server/"
+_OURS: Final = "toolcrib://"
+PREFIX: Final = f"{_OURS}server/"
 
 
 def qualified(server: str, uri: str) -> str:
@@ -30,6 +33,11 @@ def unqualified(uri: str) -> tuple[str, str] | None:
     return (unquote(server), original) if slash and server and original else None
 
 
+def looks_ours(uri: str) -> bool:
+    """Whether a URI, or a template, has the scheme that only we give out."""
+    return uri[: len(_OURS)].lower() == _OURS
+
+
 def expose_uris(
     catalogs: Mapping[str, Iterable[Item]],
 ) -> tuple[Mapping[str, Original], tuple[Finding, ...]]:
@@ -42,8 +50,7 @@ def expose_uris(
             if (holder := entries.get(uri)) is not None:
                 findings.append(_contested(server, uri, holder.server))
                 uri = qualified(server, uri)
-            elif unqualified(uri) is not None:
-                # One that looks like ours could take another server's place.
+            elif looks_ours(uri):
                 uri = qualified(server, uri)
             entries[uri] = Original(server, item)
     return entries, tuple(findings)

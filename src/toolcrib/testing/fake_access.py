@@ -10,11 +10,12 @@ import anyio.lowlevel
 
 from toolcrib.catalog.access import PublishedChange, ServerStatus
 from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.resource_news import NewsListener, ResourceHook
 from toolcrib.core.fingerprint import digest
 from toolcrib.core.instant import Instant
 from toolcrib.core.snapshot import Kind, Scope, Snapshot
-from toolcrib.errors import UpstreamUnreachable
-from toolcrib.ports import Progress, ServerFacts
+from toolcrib.errors import CatalogTooOld, UpstreamUnreachable
+from toolcrib.ports import Era, Progress, RequestContext, ServerFacts
 from toolcrib.protocol.listing import parse_page
 
 Answer = Callable[["Request"], Awaitable[dict[str, Any]]]
@@ -31,6 +32,7 @@ class Request:
     params: Mapping[str, Any]
     timeout: float | None
     progress: Progress | None
+    context: RequestContext | None = None
 
 
 def snapshot_of(kind: Kind, definitions: Iterable[Mapping[str, Any]]) -> Snapshot:
@@ -75,10 +77,18 @@ class FakeAccess:
         """Reads of all servers together, by kind."""
         self.walks: Counter[str] = Counter()
         """Reads of single servers, by id."""
+        self.renewals: Counter[str] = Counter()
+        """Refreshes for calls that would have been refused, by server id."""
+        self.max_stale: dict[str, float] = {}
+        """Seconds beyond which calls from a server's catalog are refused; any age by default."""
         self._servers: dict[str, dict[Kind, Reading]] = {}
         self.watched: Counter[Kind] = Counter()
         """How many subscribe to the catalogs of each kind."""
         self._listeners: dict[object, Callable[[PublishedChange], None]] = {}
+        self.resources = ResourceHook()
+        """Tells what a server says of single resources."""
+        self.eras: dict[str, Era] = {}
+        """The era of a server, by id; `modern` for those that are not in it."""
 
     # ---- what a test sets ----
 
@@ -97,7 +107,15 @@ class FakeAccess:
         same = before.snapshot is not None and before.snapshot.digest == snapshot.digest
         generation = before.generation if same else before.generation + 1
         self._servers.setdefault(server, {})[kind] = Reading(
-            server, kind, snapshot, generation, fresh=True, age=0.0, ttl_left=ttl, scope=scope
+            server,
+            kind,
+            snapshot,
+            generation,
+            fresh=True,
+            age=0.0,
+            ttl_left=ttl,
+            scope=scope,
+            current=True,
         )
         if not same:
             self._tell(PublishedChange(server, kind, before.snapshot, snapshot, generation))
@@ -106,7 +124,9 @@ class FakeAccess:
         """Let a catalog be stale, last heard of `seconds` ago."""
         held = self.peek(server, kind)
         trouble = "the server cannot be reached"
-        stale = replace(held, fresh=False, age=seconds, ttl_left=0.0, trouble=trouble)
+        stale = replace(
+            held, fresh=False, age=seconds, ttl_left=0.0, current=False, trouble=trouble
+        )
         self._servers[server][kind] = stale
 
     def fail(self, server: str, kind: Kind, trouble: str) -> None:
@@ -136,7 +156,9 @@ class FakeAccess:
         """The state of a server, `ready` unless a test says otherwise."""
         held = self._servers[server]
         declared = self.capabilities.get(server, EVERYTHING)
-        facts = ServerFacts("modern", "2026-07-28", declared, name=server)
+        era = self.eras.get(server, "modern")
+        version = "2026-07-28" if era == "modern" else "2025-11-25"
+        facts = ServerFacts(era, version, declared, name=server)
         state = self.states.get(server, "ready")
         trouble = next((r.trouble for r in held.values() if r.trouble), "")
         return ServerStatus(server, state, facts, trouble)
@@ -155,6 +177,21 @@ class FakeAccess:
         if self.on_read is not None:
             await self.on_read(kind)
         await anyio.lowlevel.checkpoint()
+        held = self.peek(server, kind)
+        limit = self.max_stale.get(server, float("inf"))
+        if (held.age or 0.0) > limit:
+            raise CatalogTooOld(
+                f"the last good listing is {held.age:.0f} s old, more than max_stale ({limit:g} s)",
+                server=server,
+            )
+        return held
+
+    async def renewed(self, server: str, kind: Kind) -> Reading:
+        """One server's catalog, after whatever `on_read` does."""
+        self.renewals[server] += 1
+        if self.on_read is not None:
+            await self.on_read(kind)
+        await anyio.lowlevel.checkpoint()
         return self.peek(server, kind)
 
     def peek(self, server: str, kind: Kind) -> Reading:
@@ -165,7 +202,15 @@ class FakeAccess:
         empty = snapshot_of(kind, ())
         forever = 86_400.0
         return Reading(
-            server, kind, empty, 1, fresh=True, age=0.0, ttl_left=forever, scope=Scope.PUBLIC
+            server,
+            kind,
+            empty,
+            1,
+            fresh=True,
+            age=0.0,
+            ttl_left=forever,
+            scope=Scope.PUBLIC,
+            current=True,
         )
 
     async def request(
@@ -176,11 +221,12 @@ class FakeAccess:
         *,
         timeout: float | None = None,
         progress: Progress | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         """Remember the request and let `answer` answer it."""
         if server not in self._servers:
             raise UpstreamUnreachable(f"{server} is not configured", server=server)
-        request = Request(server, method, params, timeout, progress)
+        request = Request(server, method, params, timeout, progress, context)
         self.requests.append(request)
         return await self.answer(request)
 
@@ -207,3 +253,7 @@ class FakeAccess:
             self._listeners.pop(key, None)
 
         return unsubscribe
+
+    def on_resources(self, listener: NewsListener) -> Callable[[], None]:
+        """Call `listener` for what a test tells with `resources`."""
+        return self.resources.subscribe(listener)

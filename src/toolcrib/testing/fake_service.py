@@ -40,17 +40,30 @@ class FakeService:
         self.asked: list[HostRequest] = []
         self.cancelled: list[str] = []
         """Methods of requests that were cancelled while they were answered."""
+        self.declared: dict[str, Any] = {"tools": {"listChanged": True}}
+        """What it declares."""
+        self.subscribed: list[str] = []
+        """The resources that it was told to watch."""
+        self.unwatchable: dict[str, Exception] = {}
+        """What it raises for a resource, by URI."""
         self.audiences: dict[Principal, Audience] = {}
         self.reached = anyio.Event()
         """Set when a request arrives; put a new one to wait for the next."""
 
     def capabilities(self) -> Mapping[str, Any]:
-        """Tools, and word of their changes."""
-        return {"tools": {"listChanged": True}}
+        """Tools, and word of their changes, where a test does not say otherwise."""
+        return self.declared
 
     def audience(self, principal: Principal) -> Audience:
         """One audience per principal."""
         return self.audiences.setdefault(principal, Audience())
+
+    async def subscribe(self, principal: Principal, uri: str) -> None:
+        """Remember the resource, or raise what a test says."""
+        del principal
+        if uri in self.unwatchable:
+            raise self.unwatchable[uri]
+        self.subscribed.append(uri)
 
     async def answer(self, request: HostRequest) -> Result:
         """Remember the request and answer it."""

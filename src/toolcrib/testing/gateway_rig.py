@@ -10,9 +10,16 @@ import anyio.abc
 from mcp.client.client import Client
 from mcp.shared.memory import create_client_server_memory_streams
 
+from toolcrib.adapters.schema.checker import JsonSchemaChecker
+from toolcrib.adapters.sealing import AesSealer
+from toolcrib.adapters.store.memory import MemoryStore
+from toolcrib.calls.calling import Calling, Calls, Tools
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.config.keys import InstallationKey
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway.server import Gateway, Particulars
-from toolcrib.settings import GatewaySettings, Limits
+from toolcrib.ports import Observer
+from toolcrib.settings import GatewaySettings, Limits, Settings
 from toolcrib.testing.asgi_host import AsgiHost, Exchange
 from toolcrib.testing.fake_access import FakeAccess, Request
 from toolcrib.testing.recorder import Recorder
@@ -33,8 +40,10 @@ class GatewayRig:
     ) -> None:
         self.access = FakeAccess()
         self.recorder = Recorder()
+        self.calls = calls_over(self.access, self.recorder, settings, limits)
         self.gateway = Gateway(
             lambda _principal: self.access,
+            lambda _principal: self.calls,
             replace(settings, http=settings.http or ("127.0.0.1", 0)),
             limits,
             self.recorder,
@@ -114,6 +123,23 @@ class GatewayRig:
             return answer
 
         self.access.answer = script
+
+
+def calls_over(
+    access: CatalogAccess, observer: Observer, gateway: GatewaySettings, limits: Limits
+) -> Calls:
+    """What calls go through, over catalogs of a test and a memory of its own."""
+    clock, keys = LoopClock(), InstallationKey(b"k" * 32)
+    tools = Tools(
+        checker=JsonSchemaChecker(limits),
+        entries=MemoryStore(clock).entries,
+        sealer=AesSealer(keys, clock),
+        keys=keys,
+        clock=clock,
+        observer=observer,
+    )
+    settings = Settings(limits=limits, gateway=gateway)
+    return Calling(settings, tools, run="rig", launch=lambda server: server).calls(access)
 
 
 def refused(result: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 It is a Connector without a wire.
 """
 
+import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import anyio
@@ -14,7 +15,15 @@ import anyio.lowlevel
 
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import RequestTimedOut, ToolcribError, UpstreamRefused, UpstreamUnreachable
-from toolcrib.ports import ClientProfile, Era, EraMemory, Progress, ServerFacts, Signals
+from toolcrib.ports import (
+    ClientProfile,
+    Era,
+    EraMemory,
+    Progress,
+    RequestContext,
+    ServerFacts,
+    Signals,
+)
 from toolcrib.settings import ServerSettings
 
 CHANGED = {
@@ -98,6 +107,8 @@ class ScriptedUpstream:
         self.asked: list[dict[str, Any]] = []
         """The parameters of every list request."""
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.contexts: list[RequestContext | None] = []
+        """What came with each of the calls."""
         self.on_call: Call | None = None
         """Answers every request that is no listing; None: echoes the parameters as text."""
         self._capabilities = capabilities
@@ -273,24 +284,29 @@ class _Connection:
         timeout: float | None = None,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
+        context: RequestContext | None = None,
     ) -> dict[str, Any]:
         del progress, headers
         if not self.closed:
             scope = anyio.CancelScope()
             self._flying[scope] = None
             try:
-                with scope, anyio.fail_after(timeout):
-                    return await self._answer(method, dict(params or {}))
+                with scope, anyio.fail_after(timeout) as deadline:
+                    heeded = _unhurried(context, deadline)
+                    return await self._answer(method, dict(params or {}), heeded)
             except TimeoutError:
                 raise RequestTimedOut(f"{method} timed out", server=self._server.id) from None
             finally:
                 del self._flying[scope]
         raise UpstreamUnreachable(self._reason, server=self._server.id)
 
-    async def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _answer(
+        self, method: str, params: dict[str, Any], context: RequestContext | None
+    ) -> dict[str, Any]:
         kind = next((kind for kind in Kind if kind.method == method), None)
         if kind is None:
             self._script.calls.append((method, params))
+            self._script.contexts.append(context)
             return await self._script.call_for(self._number, method, params)
         return await self._list(kind, params)
 
@@ -315,3 +331,22 @@ class _Connection:
         if faults.signal_on_list:
             self.signals.notified(CHANGED[kind], {})
         return page
+
+
+def _unhurried(
+    context: RequestContext | None, deadline: anyio.CancelScope
+) -> RequestContext | None:
+    """The context, with the time in which its `ask` is answered taken out of the time-out."""
+    if context is None or context.ask is None:
+        return context
+    ask = context.ask
+
+    async def timed(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        left = deadline.deadline - anyio.current_time()
+        deadline.deadline = math.inf
+        try:
+            return await ask(method, params)
+        finally:
+            deadline.deadline = anyio.current_time() + left
+
+    return replace(context, ask=timed)

@@ -5,12 +5,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from toolcrib.adapters.schema.checker import JsonSchemaChecker
+from toolcrib.adapters.sealing import AesSealer
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
 from toolcrib.crib import Crib
 from toolcrib.ports import ClientProfile, EraMemory, Signals, Upstream
-from toolcrib.settings import Limits, ServerSettings, Settings, StdioLaunch
+from toolcrib.settings import (
+    ApprovalSettings,
+    GatewaySettings,
+    Limits,
+    ServerSettings,
+    Settings,
+    StdioLaunch,
+)
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.virtual_clock import LoopClock
@@ -53,14 +62,18 @@ class ScriptedWorld:
 
     def parts(self) -> Parts:
         """The parts for `Crib.open`."""
+        keys = InstallationKey(b"k" * 32)
         return Parts(
             clock=self.clock,
             observer=self.recorder,
-            keys=InstallationKey(b"k" * 32),
+            keys=keys,
             store=self.store,
             bus=self.store.bus,
             watch_store=self.store.watch,
             connector=self.servers,
+            entries=self.store.entries,
+            sealer=AesSealer(keys, self.clock),
+            checker=JsonSchemaChecker(Limits()),
         )
 
 
@@ -71,6 +84,8 @@ async def scripted_crib(
     settings: Mapping[str, ServerSettings] | None = None,
     limits: Limits | None = None,
     store: MemoryStore | None = None,
+    gateway: GatewaySettings | None = None,
+    approval: ApprovalSettings | None = None,
 ) -> AsyncGenerator[tuple[Crib, ScriptedWorld]]:
     """A running crib with one server for each script.
 
@@ -79,9 +94,16 @@ async def scripted_crib(
         settings: Those of single servers, where the defaults do not do.
         limits: The limits of the crib.
         store: The memory that snapshots survive in; a new one where none is given.
+        gateway: How it shows itself, and what it relays.
+        approval: Which calls a person is asked about.
     """
     world = ScriptedWorld(scripts, store)
     servers = tuple((settings or {}).get(name) or server_settings(name) for name in scripts)
-    everything = Settings(servers=servers, limits=limits or Limits())
+    everything = Settings(
+        servers=servers,
+        limits=limits or Limits(),
+        gateway=gateway or GatewaySettings(),
+        approval=approval or ApprovalSettings(),
+    )
     async with Crib.open(everything, world.parts()) as crib:
         yield crib, world

@@ -12,10 +12,11 @@ from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.crib import Crib
-from toolcrib.gateway.server import Gateway, Particulars
-from toolcrib.settings import GatewaySettings, Limits, ServerSettings, Waits
+from toolcrib.gateway.server import Gateway
+from toolcrib.settings import ApprovalSettings, GatewaySettings, Limits, ServerSettings
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.gateway_rig import refused
+from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.scripted_crib import ScriptedWorld, scripted_crib
 from toolcrib.wire.jsonwire import Prepared, encode_result
@@ -24,13 +25,14 @@ HostEra = Literal["legacy", "auto"]
 """The SDK's words for its client modes: the handshake, and the newest revision."""
 
 
-class ScriptedGateway:
+class ServedGateway:
     """What a test asks of a gateway, as some principal's host."""
 
-    def __init__(self, gateway: Gateway, crib: Crib, world: ScriptedWorld) -> None:
+    def __init__(self, gateway: Gateway, crib: Crib, recorder: Recorder) -> None:
         self.gateway = gateway
         self.crib = crib
-        self.world = world
+        self.recorder = recorder
+        """The facts that were told."""
 
     async def ask(
         self, method: str, params: Mapping[str, Any] | None = None, principal: Principal = LOCAL
@@ -83,6 +85,14 @@ class ScriptedGateway:
         return await self.gateway.answer(host_request(method, params, principal=principal))
 
 
+class ScriptedGateway(ServedGateway):
+    """A gateway whose servers, store and clock are those of a test."""
+
+    def __init__(self, gateway: Gateway, crib: Crib, world: ScriptedWorld) -> None:
+        super().__init__(gateway, crib, world.recorder)
+        self.world = world
+
+
 @asynccontextmanager
 async def scripted_gateway(
     scripts: Mapping[str, ScriptedUpstream],
@@ -91,6 +101,7 @@ async def scripted_gateway(
     gateway: GatewaySettings | None = None,
     limits: Limits | None = None,
     store: MemoryStore | None = None,
+    approval: ApprovalSettings | None = None,
 ) -> AsyncGenerator[ScriptedGateway]:
     """A running gateway over one server for each script.
 
@@ -100,23 +111,23 @@ async def scripted_gateway(
         gateway: How it shows itself.
         limits: Of crib and gateway.
         store: The memory that snapshots survive in; a new one where none is given.
+        approval: Which calls a person is asked about.
     """
-
-    def max_stale(server: str) -> float:
-        found = (settings or {}).get(server)
-        return (found.waits if found else Waits()).max_stale
-
-    async with scripted_crib(scripts, settings=settings, limits=limits, store=store) as (
-        crib,
-        world,
-    ):
+    async with scripted_crib(
+        scripts,
+        settings=settings,
+        limits=limits,
+        store=store,
+        gateway=gateway,
+        approval=approval,
+    ) as (crib, world):
         made = Gateway(
             crib.catalogs,
+            crib.calls,
             gateway or GatewaySettings(),
             limits or Limits(),
             world.recorder,
             world.clock,
-            Particulars(max_stale=max_stale),
         )
         async with made.running():
             yield ScriptedGateway(made, crib, world)

@@ -72,6 +72,7 @@ from toolcrib.testing.server.actions import (
     Pad,
     Progress,
     Refuse,
+    Say,
     Signal,
 )
 from toolcrib.testing.server.apart import main, open_apart
@@ -110,6 +111,7 @@ __all__ = [
     "Profile",
     "Progress",
     "Refuse",
+    "Say",
     "ScriptedServer",
     "Signal",
     "scripted_http",

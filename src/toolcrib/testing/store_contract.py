@@ -3,8 +3,8 @@
 Subclass `StoreContract` and give each test a `StoreRig` for your store; with pytest that is a
 fixture called `rig`, in any other runner an argument. The tests are the counter-examples of
 REPLICAS section 6, the rules of its section 5, and what a store remembers. `BusContract` does the
-same for its `InvalidationBus`, and `toolcrib.testing.store_differential` compares a store with
-the pure operations, step by step.
+same for its `InvalidationBus`, `toolcrib.testing.entry_contract` for an `EntryStore`, and
+`toolcrib.testing.store_differential` compares a store with the pure operations, step by step.
 """
 
 from toolcrib.testing.bus_contract import BusContract

@@ -48,6 +48,11 @@ class StreamHost:
             message["params"] = params
         await self._outgoing.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
 
+    async def respond(self, request_id: str | int, **members: Any) -> None:
+        """Answer a request of the server: with `result=`, or with `error=`."""
+        message = {"jsonrpc": "2.0", "id": request_id, **members}
+        await self._outgoing.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+
     async def ask(self, request_id: str | int, method: str, params: Any = None) -> dict[str, Any]:
         """Send a request and wait for the response to it."""
         begun = len(self.heard)

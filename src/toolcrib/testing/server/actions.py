@@ -33,6 +33,7 @@ __all__ = [
     "Passing",
     "Progress",
     "Refuse",
+    "Say",
     "Shaping",
     "Signal",
     "Telling",
@@ -107,6 +108,14 @@ class Ask:
 
     What came back is the last of what `heard` returns.
     """
+
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Sends a notification that belongs to the request, such as a log message."""
 
     method: str
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -202,7 +211,7 @@ class Exit:
     status: int = 1
 
 
-Telling = Delay | Noise | Signal | Progress | Ask
+Telling = Delay | Noise | Signal | Progress | Ask | Say
 """Done in passing and in the order given: something is sent, or time goes by."""
 
 Shaping = Change | Pad | Honour | Leave

@@ -26,6 +26,7 @@ from toolcrib.testing.server.actions import (
     Pad,
     Progress,
     Refuse,
+    Say,
     Shaping,
     Signal,
     Telling,
@@ -188,6 +189,9 @@ class _Service:
                 message, answered = self._script.ask(action.method, action.params)
                 await self._exchange.say(message)
                 await answered.wait()
+            case Say():
+                said = {"jsonrpc": "2.0", "method": action.method, "params": dict(action.params)}
+                await self._exchange.say(said)
             case _:
                 assert_never(action)
 

@@ -1,0 +1,1 @@
+"""The life of a call: admitted, confirmed, admitted again, forwarded, answered."""

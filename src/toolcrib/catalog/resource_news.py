@@ -1,0 +1,67 @@
+"""What servers say of single resources, passed on to whoever had them watched."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from toolcrib.core.jsontypes import is_array, is_object
+
+_log = logging.getLogger(__name__)
+
+UPDATED: Final = "notifications/resources/updated"
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceNews:
+    """One word of a server about single resources."""
+
+    server: str
+    what: Literal["updated", "acknowledged", "connected"]
+    """`connected`: the connection is a new one, so the server knows of no subscription."""
+    uris: tuple[str, ...] = ()
+    """The one that was updated, or those that it will tell about."""
+
+
+NewsListener = Callable[[ResourceNews], None]
+
+
+def news_of(server: str, method: str, params: Mapping[str, Any]) -> ResourceNews | None:
+    """What a notification says of single resources; None where it says nothing of them."""
+    if method == UPDATED:
+        uri = params.get("uri")
+        return ResourceNews(server, "updated", (uri,)) if isinstance(uri, str) else None
+    if method != ACKNOWLEDGED:
+        return None
+    honoured = params.get("notifications")
+    uris = honoured.get("resourceSubscriptions") if is_object(honoured) else None
+    named = tuple(uri for uri in uris if isinstance(uri, str)) if is_array(uris) else ()
+    return ResourceNews(server, "acknowledged", named)
+
+
+class ResourceHook:
+    """Calls every listener for each word; one that raises is logged and costs nobody else."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[object, NewsListener] = {}
+
+    def subscribe(self, listener: NewsListener) -> Callable[[], None]:
+        """Adds a listener; the answer removes it, however often it is called."""
+        token = object()
+        self._listeners[token] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(token, None)
+
+        return unsubscribe
+
+    def tell(self, news: ResourceNews | None) -> None:
+        """Tells everybody, where there is something to tell."""
+        if news is None:
+            return
+        for listener in tuple(self._listeners.values()):
+            try:
+                listener(news)
+            except Exception:  # noqa: BLE001 - a listener's own fault must not stop the others
+                _log.exception("a listener of news about resources raised")

@@ -1,0 +1,37 @@
+"""A gateway in this process, in front of servers that are reached over real wires."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from toolcrib.adapters.system_clock import SystemClock
+from toolcrib.compose import open_parts
+from toolcrib.config.keys import InstallationKey
+from toolcrib.crib import Crib
+from toolcrib.gateway.server import Gateway
+from toolcrib.settings import GatewaySettings, Limits, ServerSettings, Settings
+from toolcrib.testing.recorder import Recorder
+from toolcrib.testing.scripted_gateway import ServedGateway
+
+
+@asynccontextmanager
+async def wired_gateway(
+    *servers: ServerSettings, limits: Limits | None = None
+) -> AsyncGenerator[ServedGateway]:
+    """A running gateway over these servers, with the transports of production and no file.
+
+    Time is real: wait for what happens, inside `anyio.fail_after`.
+
+    Args:
+        servers: Such as the `settings()` of scripted servers.
+        limits: Of crib and gateway.
+    """
+    recorder, bounds = Recorder(), limits or Limits()
+    settings = Settings(servers=servers, limits=bounds)
+    keys = InstallationKey(b"k" * 32)
+    with open_parts(settings, observer=recorder, keys=keys) as parts:
+        async with Crib.open(settings, parts) as crib:
+            made = Gateway(
+                crib.catalogs, crib.calls, GatewaySettings(), bounds, recorder, SystemClock()
+            )
+            async with made.running():
+                yield ServedGateway(made, crib, recorder)
