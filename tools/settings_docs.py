@@ -17,9 +17,16 @@ TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 COUNTS = {
     "calls_per_server",
     "give_up_after",
+    "handles",
+    "kept_results",
+    "ledger_entries",
     "name_length",
+    "parked_calls",
+    "redirect_port",
     "queue_per_server",
+    "rounds",
     "schema_depth",
+    "schema_work",
     "walk_items",
     "walk_pages",
     "walks_per_minute",
@@ -111,6 +118,7 @@ TABLES = {
     "waits": rows_of(settings.Waits),
     "reconnect": rows_of(settings.Reconnect),
     "server": of_server(),
+    "oauth": rows_of(settings.OAuthSettings),
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.version import __version__
 
 if TYPE_CHECKING:
+    from toolcrib.calls.call import Requester
     from toolcrib.catalog.access import CatalogAccess, PublishedChange
     from toolcrib.catalog.reading import Reading
     from toolcrib.config.loading import load_settings
@@ -25,6 +26,7 @@ __all__ = [
     "Kind",
     "PublishedChange",
     "Reading",
+    "Requester",
     "Secret",
     "ServerSettings",
     "Settings",
@@ -43,6 +45,7 @@ _HOMES = {
     "Kind": "toolcrib.core.snapshot",
     "PublishedChange": "toolcrib.catalog.access",
     "Reading": "toolcrib.catalog.reading",
+    "Requester": "toolcrib.calls.call",
     "Secret": "toolcrib.settings",
     "ServerSettings": "toolcrib.settings",
     "Settings": "toolcrib.settings",

@@ -48,6 +48,7 @@ def _mend(script: ScriptedUpstream) -> None:
     script.faults.lists = script.faults.connect = None
 
 
+@pytest.mark.duty(5)
 @pytest.mark.parametrize("case", TROUBLE)
 async def test_a_refresh_that_fails_keeps_the_tools_as_stale_and_is_made_up_for(case: str) -> None:
     script = ScriptedUpstream(listing("slow"), ttl_ms=5_000)

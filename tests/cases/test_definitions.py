@@ -63,6 +63,7 @@ BAD: Mapping[str, Any] = {
 }
 
 
+@pytest.mark.duty(19)
 @pytest.mark.parametrize("era", ["modern", "handshake"])
 @pytest.mark.parametrize("case", BAD)
 async def test_one_bad_definition_costs_itself_alone_and_its_repair_is_noticed(

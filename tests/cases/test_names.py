@@ -68,6 +68,7 @@ async def _round_trip(gateway: ScriptedGateway, scripts: Mapping[str, ScriptedUp
 TOOLS = Kind.TOOLS
 
 
+@pytest.mark.duty(28)
 @pytest.mark.parametrize("server", ["s", "com-example-internal-observability-gateway", "a__b", "é"])
 @pytest.mark.parametrize("case", SERVERS)
 async def test_every_name_fits_every_host_and_leads_back_to_its_original(

@@ -39,6 +39,7 @@ def paged(pages: Pages, **rest: Any) -> ScriptedUpstream:
     return script
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize("era", ["modern", "handshake"])
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize(
@@ -151,6 +152,7 @@ async def test_a_listing_that_goes_in_circles_with_news_fails_and_last_good_stay
         assert "circles" not in reading.trouble
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize(
     "error",
     [
@@ -180,6 +182,7 @@ async def test_a_page_that_fails_publishes_nothing_of_the_listing(
         assert await gateway.names() == [f"s__new{n}" for n in range(5)]
 
 
+@pytest.mark.duty(1)
 @pytest.mark.parametrize("broken", [1, 2, 3])
 async def test_where_nothing_is_held_a_page_that_fails_is_an_empty_list_and_no_half_one(
     broken: int,
@@ -232,6 +235,7 @@ async def test_a_change_between_two_pages_is_never_shown_half(times: int, every:
         assert [(size, len(versions)) for size, versions in shown] == [(7, 1)] * len(shown)
 
 
+@pytest.mark.duty(7)
 @pytest.mark.parametrize(
     ("ttls", "fresh"), [([3_600_000, 1_000], 1), ([1_000, 3_600_000], 1), ([2_000, 2_000], 2)]
 )

@@ -158,6 +158,7 @@ async def test_a_public_listing_of_one_caller_is_not_shown_to_another_unless_bel
         assert await gateway.names(principal=ANNA) == ["s__tenant_a_report"]
 
 
+@pytest.mark.duty(6)
 @pytest.mark.parametrize("scopes", [("public", "private"), ("private", "public")])
 async def test_the_whole_listing_is_as_private_as_its_most_private_server(
     scopes: tuple[str, str],
@@ -262,7 +263,7 @@ async def test_a_page_that_arrives_after_the_right_was_lost_brings_nothing_back(
             assert await gateway.names() == []
             await anyio.sleep(1)
         refusal = await gateway.refusal("s__a")
-        assert refusal["code"] == "refresh_failed"
+        assert refusal["code"] == "not_allowed"
         assert "the right to see this catalog is gone" in refusal["message"]
         assert script.calls == []
 

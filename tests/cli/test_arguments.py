@@ -133,3 +133,43 @@ def test_any_json_object_can_be_written_by_single_arguments(arguments: dict[str,
     pairs = [f"{name}:={json.dumps(value)}" for name, value in arguments.items()]
     assert parse_arguments(pairs) == arguments
     assert parse_arguments([], json.dumps(arguments)) == arguments
+
+
+@pytest.mark.parametrize(
+    ("pairs", "arguments"),
+    [
+        (['{"a": 1}'], {"a": 1}),
+        (["b=2", '{"a": 1, "b": 1}', "c.d=3"], {"a": 1, "b": 2, "c": {"d": 3}}),
+        (["-", "b=2"], {"read": True, "b": 2}),
+        ([" {}"], {}),
+    ],
+)
+def test_all_at_once_may_stand_among_single_ones(
+    pairs: list[str], arguments: dict[str, Any]
+) -> None:
+    assert parse_arguments(pairs, stdin=io.StringIO('{"read": true}')) == arguments
+
+
+def test_a_file_may_stand_among_single_ones(tmp_path: Path) -> None:
+    path = tmp_path / "all=of=them.json"
+    path.write_text('{"a": {"b": 1}}')
+    assert parse_arguments(["a.c=2", f"@{path}"]) == {"a": {"b": 1, "c": 2}}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "whole", "message"),
+    [
+        (['{"a":1}', '{"b":1}'], None, "given twice"),
+        (["-"], "{}", "given twice"),
+        (["@x", "-"], None, "given twice"),
+        (['{"a"'], None, "{…} is no JSON"),
+        (["{a}=1"], None, "{…} is no JSON"),
+        (["@"], None, "cannot read"),
+    ],
+)
+def test_all_at_once_is_given_once_and_whole(
+    pairs: list[str], whole: str | None, message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_arguments(pairs, whole, io.StringIO("{}"))
+    assert message in caught.value.message

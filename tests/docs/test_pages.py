@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from toolcrib.config.approval_toml import APPROVAL_KEYS, RULE_KEYS
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope, expand
 from toolcrib.config.loading import Loaded, load
@@ -82,8 +83,25 @@ def test_the_example_of_a_toolcrib_toml_means_what_the_page_says(tmp_path: Path)
     assert found.settings.limits.result_bytes == 4_000_000
 
 
+def test_the_example_of_approval_means_what_the_page_says(tmp_path: Path) -> None:
+    (text,) = (it for it in fences("toml") if "[approval]" in it)
+    servers = json.dumps({"mcpServers": {"files": {"command": "x"}}})
+    found = loaded(tmp_path, ("toolcrib.toml", text), ("mcp.json", servers))
+    assert found.problems == ()
+    deny, allow, ask = found.settings.approval.rules
+    assert (deny.verdict, allow.verdict, ask.verdict) == ("deny", "allow", "ask")
+    assert deny.arguments == {"path": "/etc/*"}
+    assert (ask.remember, ask.seconds) == ("principal", 28_800.0)
+
+
 def test_every_key_is_on_the_page() -> None:
-    keys = {*LAUNCH_KEYS, *GATEWAY_KEYS, *(TUNING_KEYS - {"tools", "waits", "reconnect"})}
+    keys = {
+        *APPROVAL_KEYS - {"rules"},
+        *RULE_KEYS,
+        *LAUNCH_KEYS,
+        *GATEWAY_KEYS,
+        *(TUNING_KEYS - {"tools", "waits", "reconnect"}),
+    }
     for record in (Limits, Waits, Reconnect):
         keys |= record.__dataclass_fields__.keys()
     missing = {key for key in keys if f"`{key}`" not in CONFIGURATION}

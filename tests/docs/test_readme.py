@@ -174,7 +174,7 @@ def test_every_command_that_is_mentioned_exists_with_its_options() -> None:
     assert [(verb, option) for verb, option in used if option not in known[verb]] == []
     for verb, options in known.items():
         assert {"--json", "--config"} <= options, verb
-        assert ("--url" in options) == (verb not in {"serve", "diff"}), verb
+        assert ("--url" in options) == (verb not in {"serve", "diff", "approve", "login"}), verb
     assert "--names" in known["serve"]
 
 

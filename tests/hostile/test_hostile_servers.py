@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from toolcrib.adapters.jsonrpc_line import read_line
+from toolcrib.calls.results import finished
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quarantine import judge
 from toolcrib.core.snapshot import Item, Kind, Quarantined
-from toolcrib.errors import IncompatibleServer
-from toolcrib.gateway.answers import checked
+from toolcrib.errors import ResultInvalid
 from toolcrib.testing.gateway_rig import GatewayRig
 from toolcrib.testing.scripted import tool
 
@@ -129,8 +129,8 @@ def test_a_result_that_is_no_object_becomes_an_error(result: str) -> None:
     ids=str,
 )
 def test_an_answer_of_another_shape_never_reaches_the_host(result: dict[str, Any]) -> None:
-    with pytest.raises(IncompatibleServer, match="alpha"):
-        checked("alpha", "tools/call", result, 1_000)
+    with pytest.raises(ResultInvalid, match="alpha"):
+        finished("alpha", result, 1_000)
 
 
 async def test_a_servers_identity_in_a_result_is_replaced_by_ours() -> None:

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +11,7 @@ import anyio
 import typer
 
 from toolcrib.cli.arguments import parse_arguments
-from toolcrib.cli.exits import Exit
+from toolcrib.cli.exits import Exit, UsageError
 from toolcrib.cli.interruption import until_signalled
 from toolcrib.cli.opening import Source, make_output
 from toolcrib.cli.output import Output
@@ -54,6 +55,18 @@ Wait = Annotated[
 ]
 KindName = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="tools, prompts, resources or templates.")
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="name=value, name:=json, outer.inner=value; or all at once: {json}, @file, - for "
+        "standard input.",
+        metavar="ARGUMENT",
+    ),
+]
+AllArguments = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="All arguments as JSON, @file, or - for standard input."),
 ]
 Servers = Annotated[
     list[str] | None, typer.Argument(help="Server ids; none: all of them.", metavar="SERVER")
@@ -186,6 +199,8 @@ def list_(
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="The name that hosts see, or a URI.", metavar="NAME")],
+    arguments: Arguments = None,
+    args: AllArguments = None,
     config: Config = None,
     url: Url = None,
     kind: KindName = "tools",
@@ -193,27 +208,37 @@ def show(
     no_store: NoStore = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one definition in full."""
+    """Show one definition in full.
+
+    With arguments it also tells how a call with them would fare, and makes none: exit code 1 where
+    they do not fit, or policy denies it.
+    """
     from toolcrib.cli.verb_show import show as run
 
     source = _source(config, url, no_store, wait)
-    _run(as_json, lambda output: run(source, output, name, kind))
+
+    async def work(output: Output) -> Exit:
+        told = bool(arguments) or args is not None
+        given = parse_arguments(arguments or (), args, sys.stdin) if told else None
+        return await run(source, output, name, kind, given)
+
+    _run(as_json, work)
 
 
 @app.command()
 def call(
     name: Annotated[str, typer.Argument(help="The name that hosts see.", metavar="NAME")],
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(help="name=value, name:=json, outer.inner=value.", metavar="ARGUMENT"),
-    ] = None,
-    args: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="All arguments as JSON, @file, or - for standard input."),
-    ] = None,
+    arguments: Arguments = None,
+    args: AllArguments = None,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="How long the call may take.")
     ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="Approve what policy asks a person about; what it denies stays."
+        ),
+    ] = False,
     config: Config = None,
     url: Url = None,
     wait: Wait = 10.0,
@@ -222,11 +247,13 @@ def call(
 ) -> None:
     """Call one tool and show its result.
 
-    Exit code 1 where the tool reports an error, or cannot be called.
+    At a terminal you are asked what policy wants a person for, and what the server wants to know.
+    Without one, or with --json, nobody is asked: such a call is refused and waits for `toolcrib
+    approve`. Exit code 1 where the tool reports an error, or cannot be called.
     """
     from toolcrib.cli.verb_call import call as run
 
-    source = _source(config, url, no_store, wait)
+    source = replace(_source(config, url, no_store, wait), consent=yes)
 
     async def work(output: Output) -> Exit:
         given = parse_arguments(arguments or (), args, sys.stdin)
@@ -280,6 +307,98 @@ def diff(
 
     source = _source(config, None, no_store=False, wait=wait)
     _run(as_json, lambda output: show_difference(source, output, tuple(servers or ()), kind))
+
+
+@app.command()
+def approve(
+    which: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Questions to answer; none: list them. With --changes: server ids, none for all.",
+            metavar="ID",
+        ),
+    ] = None,
+    deny: Annotated[bool, typer.Option("--deny", help="Say no: the call is refused.")] = False,
+    lasting: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="How long a yes covers what the same rule asks about: run (until the gateway "
+            "ends), or 30m, 8h, 2d, as far as the rule lets it. Without it: one call.",
+        ),
+    ] = None,
+    changes: Annotated[
+        bool,
+        typer.Option(
+            "--changes",
+            help="Show definitions that are new or changed at servers with on_change = ask, and "
+            "approve them.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Approve without being asked at the terminal.")
+    ] = False,
+    config: Config = None,
+    wait: Wait = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Answer what waits for a person: calls, and changed definitions.
+
+    It works over the store that gateways keep, while they run. At a terminal each question is shown
+    and asked; anywhere else a yes takes --yes. Exit code 1 where something is left waiting that was
+    named.
+    """
+    from toolcrib.cli.verb_approve import Answer, parse_lasting
+    from toolcrib.cli.verb_approve import approve as run
+    from toolcrib.cli.verb_approve_changes import approve_changes
+
+    source = _source(config, None, no_store=False, wait=wait)
+    chosen = tuple(which or ())
+
+    async def work(output: Output) -> Exit:
+        run_long, seconds = parse_lasting(lasting)
+        if changes and (deny or lasting is not None):
+            raise UsageError(
+                "--changes goes with neither --deny nor --for",
+                remedy="what is not approved is kept out anyhow",
+            )
+        if changes:
+            return await approve_changes(source, output, chosen, sure=yes)
+        if deny and lasting is not None:
+            raise UsageError("--deny and --for exclude each other", remedy="give one of them")
+        return await run(source, output, chosen, Answer(not deny, run_long, seconds, sure=yes))
+
+    _run(as_json, work)
+
+
+@app.command()
+def login(
+    server: Annotated[str, typer.Argument(help="The id of the server.", metavar="SERVER")],
+    config: Config = None,
+    logout: Annotated[
+        bool, typer.Option("--logout", help="Forget the login, and have its tokens revoked.")
+    ] = False,
+    no_browser: Annotated[
+        bool,
+        typer.Option(
+            "--no-browser", help="Only show the address; open it on this machine yourself."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Log in to a server that wants OAuth.
+
+    Shows the address and asks before a browser is opened. What it brings is kept encrypted for
+    every command; where, and how safe that is, is told at the end.
+    """
+    from toolcrib.cli.verb_login import log_in, log_out
+
+    source = _source(config, None, no_store=True)
+    if logout:
+        _run(as_json, lambda output: log_out(source, output, server))
+    else:
+        _run(as_json, lambda output: log_in(source, output, server, browser=not no_browser))
 
 
 @app.command()

@@ -3,7 +3,8 @@ r"""The arguments of a call, as a command line can write them.
 - `name=value`: the value as JSON where it is JSON (`n=3`, `on=true`, `ids=[1,2]`), else as text.
 - `name:=value`: the value must be JSON; `id:="3"` is how a text of digits is written.
 - `outer.inner=value`: a member of an object; `a\.b=value` is a name with a dot in it.
-- all of them at once as JSON: `{…}`, `@file`, or `-` for standard input; single ones come on top.
+- all of them at once as JSON: `{…}`, `@file`, or `-` for standard input, once, among the others or
+  by itself; single ones come on top, wherever they stand.
 
 Errors name the argument and never its value, which may be a secret.
 """
@@ -27,22 +28,32 @@ def parse_arguments(
     """The arguments object of a call.
 
     Args:
-        pairs: single arguments, such as `path=/tmp` or `depth:=2`.
+        pairs: single arguments, such as `path=/tmp` or `depth:=2`, and all at once.
         whole: all arguments at once: JSON, `@file` or `-`.
         stdin: what `-` reads.
 
     Raises:
         UsageError: something cannot be understood, or is said twice.
     """
-    arguments = {} if whole is None else _whole(whole, stdin)
+    wholes = [(pair, "{…}") for pair in pairs if _is_whole(pair)]
+    if whole is not None:
+        wholes.append((whole, "--args"))
+    if len(wholes) > 1:
+        raise UsageError("all arguments at once are given twice", remedy="keep one")
+    arguments = _whole(*wholes[0], stdin) if wholes else {}
     given: set[tuple[str, ...]] = set()
-    for pair in pairs:
+    for pair in (pair for pair in pairs if not _is_whole(pair)):
         way, value = _pair(pair)
         if way in given:
             raise UsageError(f"argument {'.'.join(way)} is given twice", remedy="keep one")
         given.add(way)
         _put(arguments, way, value)
     return arguments
+
+
+def _is_whole(word: str) -> bool:
+    """Whether a word on the command line is all arguments at once."""
+    return word == "-" or word.lstrip().startswith(("{", "@"))
 
 
 def _pair(pair: str) -> tuple[tuple[str, ...], Any]:
@@ -76,8 +87,8 @@ def _put(arguments: dict[str, Any], way: tuple[str, ...], value: Any) -> None:
     inner[way[-1]] = value
 
 
-def _whole(whole: str, stdin: TextIO | None) -> dict[str, Any]:
-    text, where = whole, "--args"
+def _whole(whole: str, where: str, stdin: TextIO | None) -> dict[str, Any]:
+    text = whole
     if whole == "-":
         text, where = _standard_input(stdin), "standard input"
     elif whole.startswith("@"):

@@ -1,12 +1,12 @@
 """What a call returned: its content for people, the result itself for programs."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from toolcrib.calls.compact import twin_of
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.json_text import json_text
 from toolcrib.cli.output import View
@@ -24,7 +24,7 @@ def call_view(result: Mapping[str, Any]) -> View:
     shown = [block for block in blocks if is_object(block)] if is_array(blocks) else []
     parts += [_block(block) for block in shown]
     structured = result.get("structuredContent")
-    if structured is not None and not _says(shown, structured):
+    if structured is not None and twin_of(structured, shown) is None:
         parts.append(json_text(structured))
     if not parts:
         parts.append(Text("The tool returned nothing.", DIM))
@@ -64,17 +64,3 @@ def _kind_and_size(block: JsonObject, member: str) -> str:
     content = block.get(member)
     size = len(content) * 3 // 4 if isinstance(content, str) else 0
     return f"{clipped(str(block.get('mimeType', 'of unknown type')), 60)}, {size:,} bytes"
-
-
-def _says(blocks: Iterable[JsonObject], structured: object) -> bool:
-    """Whether a text block is the structured content in JSON (MCP: servers should send both)."""
-    return any(_parsed(block.get("text")) == structured for block in blocks)
-
-
-def _parsed(text: object) -> object:
-    if not isinstance(text, str):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

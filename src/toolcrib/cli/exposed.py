@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from toolcrib.calls.unapproved import awaits_approval
 from toolcrib.catalog.reading import Reading
 from toolcrib.cli.exits import UsageError
 from toolcrib.core.naming import NameTable, Original, expose, near
@@ -21,6 +22,7 @@ def find(settings: Settings, readings: Iterable[Reading], kind: Kind, name: str)
     """What a name stands for.
 
     Raises:
+        ConfirmationNeeded: A person has to see its definition first.
         ToolGone: Nothing has that name; the remedy lists names that look like it, and the message
             the servers that could not be asked.
     """
@@ -40,11 +42,23 @@ def find(settings: Settings, readings: Iterable[Reading], kind: Kind, name: str)
     found = entries.get(name)
     if found is not None:
         return found
+    _refuse_unapproved(settings, held, name)
     away = sorted(server for server, reading in held.items() if reading.snapshot is None)
     missing = f"; not reached: {', '.join(away)}" if away else ""
     similar = near(name, entries)
     remedy = f"similar names: {', '.join(similar)}" if similar else "see `toolcrib list`"
     raise ToolGone(f"there is no {kind.label[:-1]} {name!r}{missing}", remedy=remedy)
+
+
+def _refuse_unapproved(settings: Settings, held: Mapping[str, Reading], name: str) -> None:
+    for server, reading in held.items():
+        if reading.snapshot is None:
+            continue
+        for one in reading.snapshot.quarantined:
+            if exposed_name(settings, server, one.key, reading.kind) != name:
+                continue
+            if (waits := awaits_approval(server, one.key, reading.snapshot)) is not None:
+                raise waits
 
 
 def kind_of(name: str) -> Kind:

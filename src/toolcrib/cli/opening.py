@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 
 from toolcrib.catalog.reading import Reading
+from toolcrib.cli.consent import allowed_beforehand
 from toolcrib.cli.exits import UsageError
 from toolcrib.cli.output import Output, warning_view
 from toolcrib.compose import Parts, open_parts
@@ -37,6 +38,8 @@ class Source:
     """Whether snapshots are read from and kept in the store on disk."""
     patience: float = 10.0
     """Seconds to wait for servers to be there before they are asked; 0: take what is kept."""
+    consent: bool = False
+    """Whether whoever typed the command approves what policy would ask them about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,15 @@ def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None
     """The settings, with every problem of the files told on standard error.
 
     Raises:
-        UsageError: With `--url` and `--config` together, or where no server is left to speak to.
+        UsageError: With `--url` and `--config` or `--yes` together, or where no server is left to
+            speak to.
     """
     if source.url is not None:
+        if source.consent:
+            raise UsageError(
+                "--url and --yes exclude each other: the gateway asks by its own policy",
+                remedy="answer what it asks, here or with `toolcrib approve`",
+            )
         if source.files:
             raise UsageError("--url and --config exclude each other", remedy="give one of them")
         server = ServerSettings(GATEWAY, HttpLaunch(Secret(source.url)), source="--url")
@@ -66,8 +75,10 @@ def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None
         loaded = load(source.files, os.environ)
         settings = loaded.settings
         output.tell(loaded.problems)
+    if source.consent:
+        settings = replace(settings, approval=allowed_beforehand(settings.approval))
     if not source.keep:
-        settings = replace(settings, store=StoreSettings(None))
+        settings = replace(settings, store=replace(settings.store, path=None))
     return settings, loaded
 
 

@@ -17,6 +17,7 @@ from toolcrib.errors import ToolcribError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.status import Status
 
     from toolcrib.config.problem import Problem
 
@@ -50,6 +51,7 @@ class Output:
         self._stdout = _unbreakable(stdout)
         self._stderr = stderr
         self._env = env
+        self._spinner: Status | None = None
 
     @cached_property
     def _out(self) -> "Console":
@@ -77,6 +79,12 @@ class Output:
         """Writes a remark to standard error, as people see it, whatever was asked for."""
         _print(self._err, view.shown)
 
+    def complain_whole(self, text: str) -> None:
+        """Writes a line to standard error that no width breaks: an address has to be copied."""
+        from rich.text import Text
+
+        self._err.print(Text(visible(text)), soft_wrap=True)
+
     def tell(self, problems: "Sequence[Problem]") -> None:
         """Writes problems of the configuration to standard error; nothing where there are none."""
         if problems:
@@ -99,10 +107,33 @@ class Output:
         if self._stderr.isatty() and not self.as_json:
             from rich.text import Text
 
-            with self._err.status(Text(visible(doing))):
-                yield
+            self._spinner = self._err.status(Text(visible(doing)))
+            try:
+                with self._spinner:
+                    yield
+            finally:
+                self._spinner = None
         else:
             yield
+
+    @contextmanager
+    def person(self) -> Generator[None]:
+        """Keeps the terminal still while a person answers."""
+        spinner = self._spinner
+        if spinner is not None:
+            spinner.stop()
+        try:
+            yield
+        finally:
+            if spinner is not None and self._spinner is spinner:
+                spinner.start()
+
+    def prompt(self, text: str) -> None:
+        """Writes to standard error what a person answers on the same line."""
+        from rich.text import Text
+
+        self._err.print(Text(visible(text), "bold"), end="")
+        self._stderr.flush()
 
     def _write_json(self, document: Any, indent: int | None) -> None:
         separators = (",", ":") if indent is None else None

@@ -21,7 +21,7 @@ from toolcrib.config.watching import watch
 from toolcrib.crib import Crib
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.ports import Clock
-from toolcrib.settings import Exposure, NameStyle, Settings, Waits
+from toolcrib.settings import Exposure, NameStyle, Settings
 from toolcrib.version import __version__
 from toolcrib.wire.service import Identity
 
@@ -96,23 +96,19 @@ def _check_exposure(exposure: Exposure) -> None:
 
 
 def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
-    def max_stale(server: str) -> float:
-        found = (each.waits for each in crib.settings.servers if each.id == server)
-        return next(found, Waits()).max_stale
-
     def eager() -> list[str]:
         servers = crib.settings.servers
         return [each.id for each in servers if each.connect == "eager" and not each.disabled]
 
     return Gateway(
         crib.catalogs,
+        crib.calls,
         crib.settings.gateway,
         crib.settings.limits,
         observation.observer,
         clock,
         Particulars(
             identity=Identity("toolcrib", __version__),
-            max_stale=max_stale,
             eager=eager,
             metrics=observation.metrics,
         ),

@@ -1,26 +1,59 @@
-"""`toolcrib show`: one definition in full."""
+"""`toolcrib show`: one definition in full, and how some arguments would fare with it."""
 
-from toolcrib.cli.exits import Exit
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group
+
+from toolcrib.cli.exits import Exit, UsageError
 from toolcrib.cli.exposed import find, kind_of
 from toolcrib.cli.item_details import ItemDetails, item_view
 from toolcrib.cli.opening import Source, opened, read_all
-from toolcrib.cli.output import Output
+from toolcrib.cli.output import Output, View
+from toolcrib.cli.trial import trial_view, tried
+from toolcrib.core.snapshot import Kind
 
 
-async def show(source: Source, output: Output, name: str, kind_name: str) -> Exit:
-    """Shows the item of that exposed name."""
+async def show(
+    source: Source,
+    output: Output,
+    name: str,
+    kind_name: str,
+    arguments: Mapping[str, Any] | None = None,
+) -> Exit:
+    """Shows the item of that exposed name; with arguments, exit code 1 where they would be refused.
+
+    Raises:
+        UsageError: Arguments are given for what is no tool.
+    """
     kind = kind_of(kind_name)
+    if arguments is not None and kind is not Kind.TOOLS:
+        raise UsageError(f"{kind.label} are shown without arguments", remedy="leave them out")
     async with opened(source, output) as open_:
         readings = await read_all(open_, source, output, kind)
         original = find(open_.settings, readings, kind, name)
         reading = next(each for each in readings if each.server == original.server)
-        details = ItemDetails(
-            server=original.server,
-            name=name,
-            item=original.item,
-            generation=reading.generation,
-            fresh=reading.fresh,
-            age=reading.age,
+        view = item_view(
+            ItemDetails(
+                server=original.server,
+                name=name,
+                item=original.item,
+                generation=reading.generation,
+                fresh=reading.fresh,
+                age=reading.age,
+            )
         )
-        output.show(item_view(details))
-        return Exit.FINE
+        if arguments is None:
+            output.show(view)
+            return Exit.FINE
+        trial = tried(
+            original.server,
+            original.item,
+            arguments,
+            checker=open_.parts.checker,
+            policy=open_.settings.approval,
+        )
+        tried_view = trial_view(trial)
+        document = {**view.document, "trial": tried_view.document}
+        output.show(View(Group(view.shown, tried_view.shown), document))
+        return Exit.FINE if trial.passes else Exit.FOUND

@@ -70,7 +70,7 @@ def _said(fact: Fact) -> tuple[str, str]:
             return f"{fact.lines} lines on stdout that are no messages: {fact.first}", UNSURE
         case facts.Finding():
             return f"{fact.code}: {fact.detail}", UNSURE
-        case facts.CallForwarded() | facts.CallRefused():
+        case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
             return _said_of_call(fact)
         case facts.Listed() | facts.HostNotified() | facts.StoreDegraded():
             return _said_of_crib(fact)
@@ -78,13 +78,17 @@ def _said(fact: Fact) -> tuple[str, str]:
             return _said_of_catalog(fact)
 
 
-def _said_of_call(fact: facts.CallForwarded | facts.CallRefused) -> tuple[str, str]:
+def _said_of_call(
+    fact: facts.CallForwarded | facts.CallRefused | facts.CallFailed,
+) -> tuple[str, str]:
     match fact:
         case facts.CallForwarded():
             style = DIM if fact.outcome == "ok" else UNSURE
             return f"{fact.method} {fact.name}: {fact.outcome} in {fact.seconds:.3f} s", style
         case facts.CallRefused():
             return f"call of {fact.name} refused: {fact.code}", UNSURE
+        case facts.CallFailed():
+            return f"call of {fact.name} failed: {fact.code}", UNSURE
         case _:
             assert_never(fact)
 
