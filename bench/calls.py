@@ -1,8 +1,9 @@
 """`tools/call` through the gateway, beside a direct connection and the bare relay, in one run.
 
-Prints, for each transport and era: the median latency of each route and its ratio to the relay,
-processor time of the middle process per call, and calls per second at concurrency 16 with its ratio
-to the relay.
+The gateway checks the arguments before a call and the structured content after it; before anything
+is measured, one call with wrong arguments shows that it does. Prints, for each transport and era:
+the median latency of each route and its ratio to the relay, processor time of the middle process
+per call, and calls per second at concurrency 16 with its ratio to the relay.
 """
 
 import argparse
@@ -23,8 +24,18 @@ async def call(route: Route) -> None:
     result = await route.peer.request(
         "tools/call", {"name": route.tool, "arguments": {"text": "hello", "times": 2}}
     )
-    if result["content"][0]["text"] != "hello":
+    expected = {"text": "hello", "times": 2, "letters": list("hello")}
+    if result["content"][0]["text"] != "hello" or result["structuredContent"] != expected:
         raise RuntimeError(f"{route.name} answered {result}")
+
+
+async def refuses(route: Route) -> None:
+    """A call whose arguments do not fit comes back from the gateway itself."""
+    result = await route.peer.request(
+        "tools/call", {"name": route.tool, "arguments": {"text": 7, "times": 0}}
+    )
+    if result.get("structuredContent", {}).get("error", {}).get("code") != "bad_arguments":
+        raise RuntimeError(f"{route.name} checks no arguments: {result}")
 
 
 async def one_by_one(routes: list[Route], rounds: int) -> dict[str, dict[str, float]]:
@@ -67,6 +78,7 @@ async def measure(transport: str, era: str, rounds: int) -> dict[str, Any]:
     """All figures of one transport and era."""
     opener = stdio_routes if transport == "stdio" else http_routes
     async with opener(era) as routes:
+        await refuses(next(route for route in routes if route.name == "gateway"))
         await one_by_one(routes, 30)
         serial = await one_by_one(routes, rounds)
         rates = await side_by_side(routes, 5, 320)

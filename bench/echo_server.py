@@ -1,4 +1,7 @@
-"""The server at the end of every measured path: one tool that answers at once, on the SDK."""
+"""The server at the end of every measured path, on the SDK: one tool that answers at once.
+
+Its arguments and its result have schemas, so that a gateway that checks both does so.
+"""
 
 import argparse
 from typing import Any
@@ -15,11 +18,27 @@ SCHEMA = {
     "properties": {"text": {"type": "string"}, "times": {"type": "integer", "minimum": 1}},
     "required": ["text"],
 }
+OUTPUT_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "times": {"type": "integer", "minimum": 1},
+        "letters": {"type": "array", "items": {"type": "string", "maxLength": 1}},
+    },
+    "required": ["text", "times"],
+    "additionalProperties": False,
+}
 
 
 def build(tools: int) -> Server[Any]:
     """A server with `echo` and as many further tools as asked for."""
-    listing = [types.Tool(name="echo", description="Says it again.", input_schema=SCHEMA)]
+    echo = types.Tool(
+        name="echo",
+        description="Says it again.",
+        input_schema=SCHEMA,
+        output_schema=OUTPUT_SCHEMA,
+    )
+    listing = [echo]
     listing += [
         types.Tool(
             name=f"tool_{number}",
@@ -40,8 +59,12 @@ def build(tools: int) -> Server[Any]:
     async def on_call(
         _ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        text = str((params.arguments or {}).get("text", ""))
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+        given = params.arguments or {}
+        text, times = str(given.get("text", "")), int(given.get("times", 1))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=text)],
+            structured_content={"text": text, "times": times, "letters": list(text)},
+        )
 
     return Server("echo", version="1", on_list_tools=on_list, on_call_tool=on_call)
 

@@ -10,23 +10,44 @@ from toolcrib.version import __version__
 
 if TYPE_CHECKING:
     from toolcrib.calls.call import Requester
+    from toolcrib.calls.questions import (
+        CANCELLED,
+        DECLINED,
+        Callbacks,
+        FormQuestion,
+        PageQuestion,
+        Said,
+    )
     from toolcrib.catalog.access import CatalogAccess, PublishedChange
     from toolcrib.catalog.reading import Reading
     from toolcrib.config.loading import load_settings
+    from toolcrib.core.partition import Principal
     from toolcrib.core.snapshot import Item, Kind, Snapshot
     from toolcrib.crib import Crib
     from toolcrib.errors import ToolcribError
+    from toolcrib.protocol.forms import Field, Form
+    from toolcrib.protocol.pages import Page
     from toolcrib.settings import HttpLaunch, Secret, ServerSettings, Settings, StdioLaunch
 
 __all__ = [
+    "CANCELLED",
+    "DECLINED",
+    "Callbacks",
     "CatalogAccess",
     "Crib",
+    "Field",
+    "Form",
+    "FormQuestion",
     "HttpLaunch",
     "Item",
     "Kind",
+    "Page",
+    "PageQuestion",
+    "Principal",
     "PublishedChange",
     "Reading",
     "Requester",
+    "Said",
     "Secret",
     "ServerSettings",
     "Settings",
@@ -38,14 +59,24 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CANCELLED": "toolcrib.calls.questions",
+    "DECLINED": "toolcrib.calls.questions",
+    "Callbacks": "toolcrib.calls.questions",
     "CatalogAccess": "toolcrib.catalog.access",
     "Crib": "toolcrib.crib",
+    "Field": "toolcrib.protocol.forms",
+    "Form": "toolcrib.protocol.forms",
+    "FormQuestion": "toolcrib.calls.questions",
     "HttpLaunch": "toolcrib.settings",
     "Item": "toolcrib.core.snapshot",
     "Kind": "toolcrib.core.snapshot",
+    "Page": "toolcrib.protocol.pages",
+    "PageQuestion": "toolcrib.calls.questions",
+    "Principal": "toolcrib.core.partition",
     "PublishedChange": "toolcrib.catalog.access",
     "Reading": "toolcrib.catalog.reading",
     "Requester": "toolcrib.calls.call",
+    "Said": "toolcrib.calls.questions",
     "Secret": "toolcrib.settings",
     "ServerSettings": "toolcrib.settings",
     "Settings": "toolcrib.settings",

@@ -271,6 +271,7 @@ async def test_a_remembered_handshake_is_one_start_without_a_probe(rig: Rig) -> 
     assert rig.facts.of(EraFound) == [EraFound("p", "handshake", "remembered")]
 
 
+@pytest.mark.duty(17)
 async def test_a_remembered_handshake_that_no_longer_holds_is_probed_in_a_new_process(
     rig: Rig,
 ) -> None:
@@ -514,6 +515,7 @@ def replying(status: int) -> Behaviour:
     return behave
 
 
+@pytest.mark.duty(17)
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

@@ -435,6 +435,7 @@ async def test_a_remembered_handshake_spares_the_probe(kind: TransportKind) -> N
     assert rig.facts.of(EraFound) == [EraFound("rig", "handshake", "remembered")]
 
 
+@pytest.mark.duty(17)
 @pytest.mark.parametrize(("kind", "starts"), [("stdio", 2), ("http", 1)])
 @pytest.mark.parametrize("code", [-32601, -32602, -32020])
 async def test_a_remembered_handshake_that_is_refused_is_probed(

@@ -223,6 +223,7 @@ def test_the_search_for_reasons_has_an_end(monkeypatch: pytest.MonkeyPatch) -> N
 # ---------------------------------------------------------------- dialects
 
 
+@pytest.mark.duty(25)
 def test_a_schema_is_read_by_the_dialect_that_it_declares() -> None:
     def fits(dialect: str, schema: dict[str, Any], value: object) -> bool:
         return not faults({"$schema": dialect, **schema}, value)
@@ -332,6 +333,7 @@ def test_boolean_schemas_accept_everything_and_nothing() -> None:
 # ---------------------------------------------------------------- references
 
 
+@pytest.mark.duty(25)
 @pytest.mark.parametrize(
     "reference",
     [
@@ -519,6 +521,7 @@ TWICE = {
 }
 
 
+@pytest.mark.duty(25)
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
@@ -567,6 +570,7 @@ def test_a_schema_that_applies_itself_for_ever_is_left_to_the_server(schema: obj
     assert "applies itself" in unchecked(schema, 1)
 
 
+@pytest.mark.duty(25)
 @pytest.mark.parametrize("pattern", ["^((?=a)a+)+$", r"(x+x+)+\1y", "^(?:(?=a)(?:a|aa))+$"])
 def test_a_pattern_that_runs_out_of_steps_is_never_taken_for_one_that_does_not_match(
     pattern: str,

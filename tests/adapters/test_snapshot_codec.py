@@ -48,6 +48,7 @@ snapshots = st.builds(
         ttl=st.one_of(st.just(0.0), st.floats(0, 86_400)),
         scope=st.sampled_from(Scope),
         oddities=st.lists(texts, max_size=2).map(tuple),
+        peer_digest=texts,
     ),
     pages=st.integers(1, 1000),
 )
@@ -148,6 +149,14 @@ def test_a_format_of_the_future_is_told() -> None:
     body = encode(listing("v0")).replace(b'"format":1', b'"format":2')
     with pytest.raises(SnapshotCodecError, match="unknown format 2"):
         decode(body)
+
+
+def test_a_row_from_before_peers_had_digests_is_still_read() -> None:
+    snapshot = listing("v0")
+    body = encode(snapshot)
+    older = body.replace(b'"peer_digest":"",', b"")
+    assert older != body
+    assert decode(older) == snapshot
 
 
 def test_a_body_that_was_cut_off_between_two_lines_is_told() -> None:

@@ -56,8 +56,7 @@ async def test_nothing_is_fetched_when_tools_are_listed_called_and_compared(memb
     async with schema_server() as elsewhere:
         schemas = referring(elsewhere.url)
         tools = [
-            {**tool(f"t{number}"), member: schema}
-            for number, schema in enumerate(schemas.values())
+            {**tool(f"t{number}"), member: schema} for number, schema in enumerate(schemas.values())
         ]
         script = ScriptedUpstream(tools)
 
@@ -74,7 +73,9 @@ async def test_nothing_is_fetched_when_tools_are_listed_called_and_compared(memb
                 assert len(script.calls) == len(tools), "the server decides"
                 told = [f for f in gateway.recorder.of(Finding) if f.code == "schema_unchecked"]
                 assert len(told) == len(tools)
-                script.change([tool(f"t{number}", b={"$ref": elsewhere.url}) for number in range(3)])
+                script.change(
+                    [tool(f"t{number}", b={"$ref": elsewhere.url}) for number in range(3)]
+                )
                 assert await changed(gateway) == 3
                 for number in range(3):
                     assert (await gateway.refusal(f"s__t{number}"))["code"] == "schema_changed"

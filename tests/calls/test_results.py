@@ -171,6 +171,7 @@ async def test_structured_content_of_any_type_is_held_to_the_schema(
     assert [fact.code for fact in here.recorder.of(CallFailed)] == ["result_invalid"]
 
 
+@pytest.mark.duty(26)
 async def test_a_result_without_the_promised_content_is_broken() -> None:
     here = rig()
     here.answer({"content": [{"type": "text", "text": '{"n": 1}'}]})

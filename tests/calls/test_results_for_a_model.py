@@ -135,7 +135,9 @@ async def test_a_kept_result_expires() -> None:
         assert await crib.read_result(uri) is None
 
 
-@pytest.mark.parametrize("uri", ["", "file:///a", "toolcrib://result/", f"toolcrib://result/{'0' * 32}"])
+@pytest.mark.parametrize(
+    "uri", ["", "file:///a", "toolcrib://result/", f"toolcrib://result/{'0' * 32}"]
+)
 async def test_nothing_is_read_under_any_other_uri(uri: str) -> None:
     async with scripted_crib({"s": answering({})}) as (crib, _):
         assert await crib.read_result(uri) is None

@@ -106,6 +106,18 @@ CASES: Mapping[str, Entry] = {
             "tests/catalog/test_catalogs.py::test_a_call_is_admitted_from_what_is_too_old_to_be_listed_and_refused_later",
         ),
     ),
+    "FR10": (
+        "A tool is called by a schema that it no longer has, and nobody says what changed.",
+        (
+            "tests/cases/test_stale_calls.py::test_after_a_restart_a_call_of_what_was_is_told_the_difference_and_not_sent",
+            "tests/cases/test_stale_calls.py::test_a_program_that_says_what_it_saw_is_told_the_same",
+            "tests/cases/test_stale_calls.py::test_a_contract_that_is_back_to_what_was_seen_is_called",
+            "tests/cases/test_stale_calls.py::test_a_change_that_is_none_of_the_contract_blocks_nothing",
+            "tests/cases/test_stale_calls.py::test_a_call_in_flight_finishes_although_its_tool_is_no_more_what_it_was",
+            "tests/calls/test_kept_lists.py::test_nothing_is_sent_and_the_answer_leads_to_a_call_that_succeeds",
+            "tests/e2e/test_hosts_that_never_list_again.py::test_a_host_that_never_lists_again_is_led_to_a_call_that_succeeds",
+        ),
+    ),
     "FR14": (
         "A stream of signals ends, and what was signalled meanwhile is never looked for.",
         (
@@ -182,12 +194,20 @@ CASES: Mapping[str, Entry] = {
             f"{FRESHNESS}/test_walk.py::test_equal_definitions_on_one_page_collapse_at_once",
         ),
     ),
+    "NM7": (
+        "Arguments that look like an envelope are unpacked, or their keys renamed.",
+        (
+            "tests/cases/test_forwarding.py::test_arguments_arrive_as_they_were_given_and_alone",
+            "tests/gateway/test_eras.py::test_an_inner_object_passes_as_it_is_whatever_its_keys_are_called",
+        ),
+    ),
     "SC1": (
         "One tool without a usable schema makes the page, or the server, disappear.",
         (
             "tests/cases/test_definitions.py::test_one_bad_definition_costs_itself_alone_and_its_repair_is_noticed",
             "tests/cases/test_definitions.py::test_a_whole_list_of_bad_definitions_is_an_empty_list_and_not_an_error",
             "tests/cases/test_definitions.py::test_a_root_that_forgot_to_be_an_object_is_completed_with_a_note",
+            "tests/cases/test_forwarding.py::test_tools_with_bad_marks_are_named_and_cost_nobody_else",
             "tests/core/test_quarantine.py::test_a_tool_with_an_unusable_schema_is_kept_out",
             "tests/protocol/test_listing.py::test_bad_tools_cost_themselves_alone",
         ),
@@ -246,6 +266,66 @@ CASES: Mapping[str, Entry] = {
             "tests/cases/test_tenants.py::test_a_call_runs_with_its_callers_context_whoever_called_last",
             "tests/upstreams/test_pool.py::test_who_shares_a_connection",
             "tests/gateway/test_calls.py::test_equal_progress_tokens_of_two_hosts_never_mix",
+            "tests/cases/test_forwarding.py::test_two_hosts_with_equal_ids_and_tokens_get_their_own",
+        ),
+    ),
+    "RS1": (
+        "The structure of a result is lost or changed where its text stays.",
+        (
+            "tests/cases/test_answers.py::test_a_promised_structure_passes_with_its_text_as_both_are",
+            "tests/calls/test_results.py::test_structured_content_of_any_type_is_held_to_the_schema",
+            "tests/gateway/test_calls.py::test_a_result_reaches_a_modern_host_as_the_server_gave_it",
+        ),
+    ),
+    "RS2": (
+        "An error of a tool is held to the schema of its results, and its words are lost.",
+        (
+            "tests/cases/test_answers.py::test_an_error_of_a_tool_is_told_in_its_words_and_held_to_no_schema",
+            "tests/calls/test_results.py::test_an_error_of_a_tool_promises_nothing",
+        ),
+    ),
+    "RS3": (
+        "An error of a tool counts as a success, for scripts and in the numbers.",
+        (
+            "tests/cases/test_answers.py::test_an_error_of_a_tool_is_counted_as_one_and_as_nothing_else",
+            "tests/cases/test_answers.py::test_an_error_of_a_tool_is_told_in_its_words_and_held_to_no_schema",
+            "tests/cases/test_migration.py::test_an_error_of_the_tool_reaches_the_host_as_one",
+            "tests/e2e/test_commands.py::test_call_calls_and_tells_errors_by_its_exit_code",
+        ),
+    ),
+    "RS6": (
+        "A large result fills the model's context, or is cut to something that cannot be read.",
+        (
+            "tests/cases/test_answers.py::test_a_large_result_is_cut_to_what_is_configured_and_read_whole_by_its_handle",
+            "tests/cases/test_answers.py::test_through_the_gateway_a_large_result_passes_whole",
+            "tests/calls/test_clipping.py::test_whatever_comes_is_a_result_within_the_limit",
+            "tests/calls/test_kept_results.py::test_nobody_else_reads_a_result_and_nobody_learns_that_there_is_one",
+        ),
+    ),
+    "RS8": (
+        "A large integer comes out as another one.",
+        (
+            "tests/cases/test_answers.py::test_a_number_comes_and_goes_as_it_is",
+            "tests/cases/test_answers.py::test_an_answer_that_breaks_off_inside_a_number_is_none",
+            "tests/cases/test_answers.py::test_a_connection_that_ends_inside_a_number_brings_no_number",
+            "tests/calls/test_clipping.py::test_no_text_ends_inside_a_number",
+        ),
+    ),
+    "RS10": (
+        "A number that JSON has not breaks the message, or the session that it is in.",
+        (
+            "tests/cases/test_answers.py::test_a_number_that_json_has_not_costs_its_answer_and_not_the_session",
+            "tests/cases/test_answers.py::test_an_argument_that_json_has_not_is_named_and_never_sent",
+            "tests/gateway/test_foreign_marks.py::test_an_argument_that_json_has_not_is_no_json",
+            "tests/wire/test_jsonwire.py::test_numbers_that_json_has_not_are_never_written",
+        ),
+    ),
+    "TT1": (
+        "Headers are made of no schema once its time to live is over.",
+        (
+            "tests/cases/test_forwarding.py::test_headers_come_from_the_newest_schema_however_old_it_is",
+            "tests/cases/test_forwarding.py::test_a_mismatch_of_headers_is_one_listing_and_one_more_try",
+            "tests/cases/test_forwarding.py::test_a_mismatch_that_no_listing_explains_is_tried_once_more_and_told",
         ),
     ),
     "TT2": (
@@ -341,6 +421,14 @@ CASES: Mapping[str, Entry] = {
             "tests/gateway/test_listings.py::test_one_server_that_fails_costs_only_its_own_tools",
         ),
     ),
+    "GW1": (
+        "A gateway adds members of its own to what it forwards, and servers refuse them.",
+        (
+            "tests/cases/test_forwarding.py::test_arguments_arrive_as_they_were_given_and_alone",
+            "tests/gateway/test_calls.py::test_of_the_hosts_meta_only_the_trace_context_goes_on",
+            "tests/gateway/test_calls.py::test_arguments_are_passed_as_given_and_absent_ones_stay_absent",
+        ),
+    ),
     "PC2": (
         "A reconnect moves a server's tools in the list, and the prompt cache is lost.",
         (
@@ -380,6 +468,16 @@ CASES: Mapping[str, Entry] = {
             "tests/cases/test_migration.py::test_an_error_of_the_tool_reaches_the_host_as_one",
             "tests/gateway/test_eras.py::test_everything_of_all_servers_is_listed_and_reached",
             "tests/e2e/test_host_signals.py::test_a_host_is_told_once_for_each_change_and_never_without_one",
+        ),
+    ),
+    "MG5": (
+        "The state of a round is read, changed or made up on its way back.",
+        (
+            "tests/cases/test_forwarding.py::test_a_state_comes_back_to_its_server_as_it_was_under_a_new_id",
+            "tests/cases/test_forwarding.py::test_no_host_sees_a_servers_state_or_may_bring_another",
+            "tests/calls/test_rounds_on_the_wire.py::test_a_retry_is_a_request_of_its_own_with_the_state_as_it_was",
+            "tests/calls/test_rounds_between_modern_peers.py::test_any_state_key_and_argument_survives_the_round",
+            "tests/calls/test_rounds_between_modern_peers.py::test_a_tampered_state_is_refused_wherever_it_was_touched",
         ),
     ),
 }

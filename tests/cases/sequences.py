@@ -168,6 +168,23 @@ SEQUENCES: Mapping[int, Entry] = {
             f"{FRESHNESS}/test_when_to_walk.py::test_21_a_server_without_ttl_is_walked_once_per_interval",
         ),
     ),
+    22: (
+        "A call changes its own server, and its result arrives with the old list.",
+        (
+            "tests/cases/test_stale_calls.py::test_what_a_call_changes_is_listed_when_its_result_is_there_and_told_with_it",
+            "tests/cases/test_stale_calls.py::test_a_refresh_that_takes_too_long_costs_a_result_one_second",
+            "tests/cases/test_stale_calls.py::test_a_call_that_is_answered_with_a_storm_of_signals_is_answered",
+            "tests/gateway/test_call_results.py::test_word_of_what_a_call_changed_reaches_the_host_before_its_result",
+        ),
+    ),
+    23: (
+        "A person agrees after minutes, and what is sent is not what they agreed to.",
+        (
+            "tests/cases/test_stale_calls.py::test_what_a_person_agreed_to_is_not_sent_once_the_tool_is_another",
+            "tests/cases/test_stale_calls.py::test_a_long_thought_about_a_tool_that_only_reads_otherwise_is_no_matter",
+            "tests/calls/test_pipeline.py::test_a_call_whose_tool_changed_while_a_person_thought_is_refused",
+        ),
+    ),
     24: (
         "Signals right after the start, while the first listing runs, multiply the walks.",
         (
@@ -214,6 +231,14 @@ SEQUENCES: Mapping[int, Entry] = {
             "tests/cases/test_neighbours.py::test_a_server_that_comes_back_with_the_same_tools_changes_no_byte",
             f"{FRESHNESS}/test_signals.py::test_29_the_same_listing_in_another_order_is_the_same_generation",
             "tests/core/test_fingerprint.py::test_the_order_received_does_not_move_the_digest",
+        ),
+    ),
+    30: (
+        "A token ends in the middle of a walk, and the walk or its partition is lost.",
+        (
+            "tests/cases/test_token_refresh.py::test_a_walk_whose_token_ends_is_finished_with_the_next_one",
+            "tests/cases/test_token_refresh.py::test_what_changed_under_the_next_token_is_a_newer_generation_of_the_same",
+            "tests/cases/test_token_refresh.py::test_a_walk_whose_right_is_gone_withdraws_and_shows_no_half",
         ),
     ),
 }

@@ -77,7 +77,7 @@ ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "odd values": {
         "": None,
         "a b": [[], {}, 0, -0.5, 10**30, True],
-        "\u00fc\U0001f600\u2028": "\u0000\t\\\"",
+        "\u00fc\U0001f600\u2028": '\u0000\t\\"',
         "__proto__": {"constructor": 1},
     },
 }
@@ -291,17 +291,17 @@ async def test_a_state_comes_back_to_its_server_as_it_was_under_a_new_id(
 
 @WIRES
 async def test_no_host_sees_a_servers_state_or_may_bring_another(wire: Wire) -> None:
-    secret = "of the server alone"
+    state = "of the server alone"
     with anyio.fail_after(10):
         async with (
             OPEN[wire](Content(tools=[tool("t")])) as server,
             wired_gateway(configured(server)) as gateway,
         ):
-            await server.on("tools/call", asking(secret), times=1)
+            await server.on("tools/call", asking(state), times=1)
             asked = await _asked(gateway, {})
             sealed = asked["requestState"]
-            assert secret not in json.dumps(asked)
-            for forged in (secret, sealed[:-4], sealed + "AAAA", sealed.swapcase(), ""):
+            assert state not in json.dumps(asked)
+            for forged in (state, sealed[:-4], sealed + "AAAA", sealed.swapcase(), ""):
                 brought = {"inputResponses": {"q": ANSWER}, "requestState": forged}
                 with pytest.raises(RpcFault) as refused:
                     await _asked(gateway, brought)

@@ -9,13 +9,14 @@ import mcp_types as types
 import pytest
 
 from toolcrib.calls.call import Requester
+from toolcrib.core.jsontypes import is_object
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import SchemaChanged
 from toolcrib.facts import CallRefused
 from toolcrib.ports import Era
-from toolcrib.settings import ApprovalRule, ApprovalSettings
+from toolcrib.settings import ApprovalRule, ApprovalSettings, Waits
 from toolcrib.testing.scripted import ScriptedUpstream, tool
-from toolcrib.testing.scripted_crib import scripted_crib
+from toolcrib.testing.scripted_crib import scripted_crib, server_settings
 from toolcrib.testing.scripted_gateway import HostEra, ScriptedGateway, scripted_gateway
 
 pytestmark = pytest.mark.virtual_time
@@ -123,6 +124,7 @@ async def test_a_program_that_says_what_it_saw_is_told_the_same(turn: Turn) -> N
         assert raised.value.details["inputSchema"] == turn.after["inputSchema"]
         assert script.calls == []
         contract = raised.value.details["contract"]
+        assert contract not in {"", seen.contract}
         assert (await crib.call("s__t", turn.new, seen=contract))["content"]
 
 
@@ -257,7 +259,11 @@ async def test_a_refresh_that_takes_too_long_costs_a_result_one_second(host: Hos
         return {"content": []}
 
     script.on_call = change
-    async with scripted_gateway({"s": script}) as gateway, gateway.host(host) as client:
+    patient = {"s": server_settings("s", waits=Waits(list_wait=20.0))}
+    async with (
+        scripted_gateway({"s": script}, settings=patient) as gateway,
+        gateway.host(host) as client,
+    ):
         await client.list_tools()
         await anyio.sleep(60)
         began = anyio.current_time()
@@ -278,7 +284,7 @@ async def test_a_call_that_is_answered_with_a_storm_of_signals_is_answered(
     async def stir(_method: str, _params: Mapping[str, Any]) -> dict[str, Any]:
         for _ in range(storm):
             script.signal()
-        script.items[Kind.TOOLS] = GROWN
+        script.items[Kind.TOOLS] = [*GROWN]
         return {"content": [{"type": "text", "text": "done"}]}
 
     script.on_call = stir
@@ -322,9 +328,10 @@ async def test_what_a_person_agreed_to_is_not_sent_once_the_tool_is_another(
                 await anyio.sleep(FIVE_MINUTES / 2)
                 script.change([definition, *OTHERS])
             await anyio.sleep(10)
-        schema = getattr(params, "requested_schema", None) or {}
+        assert isinstance(params, types.ElicitRequestFormParams)
         # Whatever the form wants to know beside the yes is answered with its first value.
-        content = {name: first(of) for name, of in schema.get("properties", {}).items()}
+        fields: dict[str, Any] = params.requested_schema["properties"]
+        content = {name: first(of) for name, of in fields.items()}
         return types.ElicitResult.model_validate({"action": "accept", "content": content})
 
     async with (
@@ -349,7 +356,7 @@ def first(schema: Mapping[str, Any]) -> object:
     """A value that such a field takes."""
     if options := schema.get("enum") or schema.get("oneOf"):
         option = options[0]
-        return option["const"] if isinstance(option, dict) else option
+        return option["const"] if is_object(option) else option
     return {"boolean": True, "string": "x", "integer": 1, "number": 1}[schema["type"]]
 
 

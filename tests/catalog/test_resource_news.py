@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolcrib.catalog.resource_news import ResourceHook, ResourceNews, news_of
+from toolcrib.catalog.listening import Listeners
+from toolcrib.catalog.resource_news import ResourceNews, news_of
 from toolcrib.core.snapshot import Kind
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.scripted_crib import scripted_crib
@@ -36,7 +37,7 @@ def test_a_notification_is_read_or_is_none_of_these(
 
 
 def test_a_listener_that_raises_costs_nobody_else() -> None:
-    hook, heard = ResourceHook(), list[ResourceNews]()
+    hook, heard = Listeners[ResourceNews]("news"), list[ResourceNews]()
 
     def broken(_news: ResourceNews) -> None:
         raise RuntimeError
@@ -45,7 +46,6 @@ def test_a_listener_that_raises_costs_nobody_else() -> None:
     stop = hook.subscribe(heard.append)
     news = ResourceNews("s", "connected")
     hook.tell(news)
-    hook.tell(None)
     stop()
     stop()
     hook.tell(news)

@@ -121,6 +121,25 @@ def test_nothing_is_served_without_a_file(run: Run) -> None:
     assert "error: no server is configured\n" in ended.err
 
 
+def test_what_waits_is_looked_at_without_a_file(run: Run) -> None:
+    ended = run("approve", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out) == {"waiting": []}
+    unknown = run("approve", "abc", "--yes", "--json")
+    assert unknown.code == 2
+    assert "no question waits under" in unknown.error["message"]
+    assert "--config" in unknown.error["remedy"]
+    assert run("approve", "--changes", "--json").error["message"] == "no server is configured"
+
+
+def test_what_waits_is_looked_at_though_no_server_can_be_used(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "broken.json"
+    config.write_text('{"mcpServers": {"a": {"command": ""}}}')
+    ended = run("approve", "--config", str(config), "--json")
+    assert json.loads(ended.out) == {"waiting": []}
+    assert "broken.json" in ended.err, "what is wrong with the file is told all the same"
+
+
 @pytest.mark.parametrize("verb", [("list",), ("show", "x"), ("call", "x"), ("diff",), ("probe",)])
 def test_without_a_configuration_it_is_told_where_one_was_looked_for(
     run: Run, tmp_path: Path, verb: tuple[str, ...]

@@ -125,11 +125,13 @@ async def test_what_may_be_left_out_is_left_out_and_what_must_not_is_asked_again
     assert "it must be answered" in talk.shown
 
 
+@pytest.mark.duty(33)
 async def test_a_form_may_be_filled_in_anew_before_it_is_sent() -> None:
     talk = Talk("Aba", "maybe", "n", "Ada", "y")
     assert await talk.form(name=TEXT) == accepted(name="Ada")
 
 
+@pytest.mark.duty(33)
 @pytest.mark.parametrize(
     ("lines", "action"),
     [
@@ -223,6 +225,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 URL = "https://login.example.com/a?b=c#d"
 
 
+@pytest.mark.duty(33)
 async def test_a_page_opens_after_a_yes_with_its_whole_address_and_host_shown(
     opened: list[str],
 ) -> None:

@@ -9,7 +9,13 @@ from rich.text import Text
 
 from toolcrib.cli.exits import Exit, UsageError, exit_of
 from toolcrib.cli.output import Output, View, error_view
-from toolcrib.errors import ConfigError, ToolcribError, ToolGone, UpstreamUnreachable
+from toolcrib.errors import (
+    ConfigError,
+    NotAllowed,
+    ToolcribError,
+    ToolGone,
+    UpstreamUnreachable,
+)
 
 VIEW = View(Text("for people", "bold red"), {"for": "programs", "ü": [1]})
 
@@ -117,6 +123,15 @@ def test_an_error_says_what_and_the_remedy_and_decides_the_exit_code(
             "remedy": error.remedy,
         }
     }
+
+
+def test_people_are_shown_what_the_operator_may_read_and_programs_are_not() -> None:
+    error = NotAllowed("no", operator_note="denied by a.toml:2", remedy="do")
+    people, programs = Written(), Written(as_json=True)
+    people.output.fail(error)
+    programs.output.fail(error)
+    assert people.err.getvalue() == "error: no\ndenied by a.toml:2\ndo\n"
+    assert "a.toml" not in programs.out.getvalue()
 
 
 def test_an_error_cannot_command_the_terminal() -> None:

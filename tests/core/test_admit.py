@@ -187,7 +187,7 @@ def test_wrong_arguments_are_told_place_by_place_with_the_schema() -> None:
     assert words(verdict).splitlines()[:3] == [
         "The arguments do not fit `hub__issues`, so the call was not sent:",
         "- `state` is `opened`, but must be one of `open`, `closed`",
-        "- the whole lacks the required `repo`",
+        "- the arguments object lacks the required `repo`",
     ]
     assert (
         json.loads(words(verdict).partition("inputSchema: ")[2])

@@ -17,7 +17,9 @@ import anyio
 import pytest
 
 from toolcrib.cli.app import app
+from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.settings import Secret, StdioLaunch
+from toolcrib.testing.conformance import Suite
 from toolcrib.testing.live.room import Room
 from toolcrib.testing.raw_client import raw_pipe
 
@@ -29,6 +31,7 @@ PORT = "8770"
 BIN = Path(sys.executable).parent
 STAMPS = [".venv/.run", ".peers/venv/.done", "peers/node_modules/.run"]
 """What `make run` would install again where a lock is younger; a test of the README does not."""
+SUITE = ROOT / "peers/node_modules/@modelcontextprotocol/conformance"
 
 
 def fences(language: str) -> list[str]:
@@ -40,6 +43,38 @@ def commands() -> list[str]:
     lines = [line for text in fences("console") for line in text.splitlines()]
     assert all(line.startswith("$ ") for line in lines)
     return [line.removeprefix("$ ") for line in lines]
+
+
+def commands_with(*words: str) -> list[str]:
+    """Those that name one of these."""
+    return [line for line in commands() if any(word in line for word in words)]
+
+
+AT_THE_GATEWAY = ("make run", "--url")
+AT_A_SCRIPT = ("examples/stale_call.py",)
+AT_THE_INBOX = ("examples/ask.toml", "toolcrib approve")
+
+
+def test_every_command_is_run_by_one_of_these_tests() -> None:
+    parts = [commands_with(*words) for words in (AT_THE_GATEWAY, AT_A_SCRIPT, AT_THE_INBOX)]
+    assert [len(part) for part in parts] == [3, 1, 3]
+    assert [line for part in parts for line in part] == commands()
+
+
+def run_here(line: str, room: Room) -> "subprocess.CompletedProcess[str]":
+    """Run what follows a prompt, with the programs of this environment."""
+    words = shlex.split(line)
+    words[0] = str(BIN / Path(words[0]).name)
+    return subprocess.run(
+        words,
+        cwd=ROOT,
+        env=room.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def free_port() -> str:
@@ -82,28 +117,93 @@ def in_background(command: list[str], room: Room, until: str) -> Generator[list[
 
 @pytest.mark.peers
 @pytest.mark.timeout(120)
-def test_what_follows_a_prompt_works_as_it_stands(room: Room) -> None:
-    first, *others = commands()
+def test_what_is_asked_of_the_running_gateway_works_as_it_stands(room: Room) -> None:
+    first, *others = commands_with(*AT_THE_GATEWAY)
     assert first == "make run"
     port = free_port()
     kept = [word for stamp in STAMPS for word in ("--old-file", stamp)]
     run = ["make", *kept, f"ADDRESS=127.0.0.1:{port}", "run"]
-    ran: list[subprocess.CompletedProcess[str]] = []
     with in_background(run, room, until="refreshed server=time"):
         assert len(others) == 2
-        for command in others:
-            here = shlex.split(command.replace(f":{PORT}/", f":{port}/"))
-            here[0] = str(BIN / Path(here[0]).name)
-            ran.append(
-                subprocess.run(
-                    here, cwd=ROOT, env=room.env, capture_output=True, text=True, check=False
-                )
-            )
+        ran = [run_here(line.replace(f":{PORT}/", f":{port}/"), room) for line in others]
     assert [done.returncode for done in ran] == [0, 0], ran
     listed, called = (done.stdout for done in ran)
     for server in json.loads((ROOT / "examples/mcp.json").read_text())["mcpServers"]:
         assert f"{server}__" in listed
     assert json.loads(called)["timezone"] == "UTC"
+
+
+def test_a_stale_call_gets_what_is_shown(room: Room) -> None:
+    (line,) = commands_with(*AT_A_SCRIPT)
+    done = run_here(line, room)
+    assert (done.returncode, done.stderr) == (0, "")
+    told, _, after = done.stdout.partition("Calls that reached the server: 0\n")
+    assert "Calls that reached the server: 1\n" in after
+    real = json.loads(told[told.index("{") :])
+    (text,) = fences("jsonc")
+    assert_shortened(json.loads(text), real)
+
+
+def assert_shortened(shown: object, real: object) -> None:
+    """What is shown is what there is, but for what stands at each `…` in a text."""
+    if is_object(shown) and is_object(real):
+        assert shown.keys() == real.keys()
+        for name, member in shown.items():
+            assert_shortened(member, real[name])
+    elif is_array(shown) and is_array(real):
+        assert len(shown) == len(real)
+        for one, other in zip(shown, real, strict=True):
+            assert_shortened(one, other)
+    elif isinstance(shown, str) and isinstance(real, str):
+        pattern = ".*".join(map(re.escape, shown.split("…")))
+        assert re.fullmatch(pattern, real, re.DOTALL), (shown, real)
+    else:
+        assert shown == real
+
+
+@pytest.mark.peers
+@pytest.mark.timeout(120)
+def test_a_person_is_asked_and_their_yes_is_good_for_one_call(room: Room) -> None:
+    call, look, say_yes = commands_with(*AT_THE_INBOX)
+    refused = run_here(call, room)
+    assert refused.returncode == 1
+    error = json.loads(refused.stdout)["error"]
+    assert error["code"] == "needs_confirmation"
+    waiting = run_here(look, room)
+    assert (waiting.returncode, waiting.stderr) == (0, "")
+    (question,) = {
+        word for word in waiting.stdout.split() if f"approve {word}`" in error["message"]
+    }
+    # At a terminal there is somebody who says yes.
+    approved = run_here(f"{say_yes.replace('ID', question)} --yes", room)
+    assert (approved.returncode, approved.stderr) == (0, "")
+    assert "Echo: hi" in run_here(call, room).stdout
+    assert json.loads(run_here(call, room).stdout)["error"]["code"] == "needs_confirmation"
+    assert "yes may last: for this call, or --for run, or up to --for 8h" in waiting.stdout
+
+
+def test_the_rules_that_are_shown_are_those_of_the_example() -> None:
+    (shown,) = fences("toml")
+    assert (ROOT / "examples/ask.toml").read_text().endswith(shown)
+
+
+@pytest.mark.peers
+def test_the_conformance_that_is_claimed_is_what_the_suite_requires_and_the_tests_play() -> None:
+    nowhere = Path()
+    suite = Suite(nowhere, SUITE, nowhere, {})
+    counts = [
+        len(suite.required(revision, side))
+        for side in ("server", "server", "client")
+        for revision in ("2025-11-25", "2026-07-28")
+    ]
+    claimed = [(int(a), int(b)) for a, b in re.findall(r"\| (\d+) of (\d+)(?= \|)", README)]
+    assert [of for _, of in claimed] == counts
+    missing = [of - passed for passed, of in claimed]
+    played = (ROOT / "tests/conformance/test_server_side.py").read_text()
+    left_out = played.partition("OF_ROUNDS = (\n")[2].partition("\n)")[0].splitlines()
+    assert missing == [0, 0, 0, len(left_out), 0, 0]
+    version = json.loads((SUITE / "package.json").read_text())["version"]
+    assert f"`@modelcontextprotocol/conformance` {version}" in README
 
 
 def test_the_address_of_make_run_is_the_one_it_says() -> None:
@@ -136,11 +236,10 @@ async def test_a_host_that_is_given_the_entry_has_the_tools(room: Room) -> None:
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,48}", name) for name in names)
 
 
-@pytest.mark.peers
-def test_the_program_in_python_runs(room: Room) -> None:
-    (text,) = fences("python")
+def output_of(program: str, room: Room) -> list[str]:
+    """The lines that a program prints, which has nothing to complain about."""
     done = subprocess.run(
-        [sys.executable, "-c", text],
+        [sys.executable, "-c", program],
         cwd=ROOT,
         env=room.env,
         capture_output=True,
@@ -149,9 +248,25 @@ def test_the_program_in_python_runs(room: Room) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    return done.stdout.splitlines()
+
+
+@pytest.mark.peers
+def test_the_program_in_python_runs(room: Room) -> None:
+    lines = dict(line.split(" ", 1) for line in output_of(fences("python")[0], room))
     assert lines.keys() == {"everything", "files", "git", "time"}
     assert "'get_current_time'" in lines["time"]
+
+
+@pytest.mark.peers
+def test_the_program_that_answers_a_server_runs(room: Room) -> None:
+    asked, result = output_of(fences("python")[1], room)
+    assert asked.startswith("everything asks for ['name', ")
+    assert "Ada" in result
+
+
+def test_every_program_is_run() -> None:
+    assert len(fences("python")) == 2
 
 
 def verbs() -> dict[str, set[str]]:

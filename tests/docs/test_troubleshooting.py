@@ -1,23 +1,32 @@
 """What docs/troubleshooting.md explains is really said, and what it advises really helps."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import anyio
 import httpx2
 import pytest
 
+from toolcrib.errors import UpstreamRefused
+from toolcrib.settings import Strategy
 from toolcrib.testing.live.gateway import serving
 from toolcrib.testing.live.room import Room
-from toolcrib.testing.scripted_server import Content, scripted_stdio, tool
+from toolcrib.testing.scripted import ScriptedUpstream
+from toolcrib.testing.scripted_crib import server_settings
+from toolcrib.testing.scripted_gateway import scripted_gateway
+from toolcrib.testing.scripted_server import Content, Refuse, scripted_http, scripted_stdio, tool
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/troubleshooting.md").read_text()
 ROWS = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
-QUOTED = re.compile(r"`([^`]+)`")
+QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"")
 COMPOSED = {
     "__": 'JOINT = "__"',
     "item_quarantined": "class ItemQuarantined",
     "needs the environment variable": 'f"needs {what}, which ',
+    "no question waits under": 'f"{what} waits under {quoted(given)}"',
 }
 """How the code says what it puts together."""
 SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
@@ -25,8 +34,8 @@ SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.p
 PARTS = [
     part.strip()
     for row in ROWS
-    for quoted in QUOTED.findall(row[0])
-    for part in quoted.split("…")
+    for code, words in QUOTED.findall(row[0])
+    for part in (code or words).split("…")
     if part.strip()
 ]
 
@@ -87,3 +96,43 @@ async def test_names_and_origins_are_turned_away_until_they_are_listed(tmp_path:
             ("origin", "https://app.example.com", 200),
         ):
             assert (await http.get(page, headers={name: value})).status_code == status
+
+
+# ---------------------------------------------------------------- calls
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize(
+    ("strategy", "code"),
+    [("auto", "changed_silently"), ("always", "schema_changed")],
+)
+async def test_a_strategy_finds_out_what_a_server_does_not_tell(
+    strategy: Strategy, code: str
+) -> None:
+    async def turn_down(_: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        raise UpstreamRefused(f"no {[*params['arguments']]}", rpc_code=-32602)
+
+    script = ScriptedUpstream([tool("t", a={"type": "string"})], ttl_ms=3_600_000)
+    script.on_call = turn_down
+    settings = {"s": server_settings("s", strategy=strategy)}
+    async with scripted_gateway({"s": script}, settings=settings) as gateway:
+        await gateway.names()
+        await anyio.sleep(10)
+        script.change([tool("t", b={"type": "string"})], signal=False)
+        error = (await gateway.call("s__t", a="x"))["structuredContent"]["error"]
+        assert error["code"] == code
+        assert len(script.calls) == (code == "changed_silently")
+
+
+async def test_a_server_that_wants_a_login_says_which_command_or_which_key(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    async with scripted_http(Content(tools=[tool("t")])) as server:
+        config = room.configure({"plain": server.entry()})
+        assert (await room.run("call", "plain__t", "--config", config)).code == 0
+        await server.on("tools/call", Refuse(401, {"www-authenticate": "Bearer"}))
+        ran = await room.run("call", "plain__t", "--config", config, "--json")
+    error = ran.document["error"]
+    assert (ran.code, error["code"]) == (1, "auth_required")
+    assert "its headers" in error["remedy"]
+    assert "[servers.plain.oauth]" in error["remedy"]
+    assert "`toolcrib login plain`" in error["remedy"]

@@ -143,10 +143,14 @@ async def test_call_calls_and_tells_errors_by_its_exit_code(room: Room) -> None:
         assert (failed.code, failed.out) == (1, "the tool reports an error\nno\n")
         assert (url_failed.code, url_failed.document["isError"]) == (1, True)
         assert await given_to(server, "add") == [{"a": 19, "b": 23}] * 2
-        given = '{"a": 1, "b": {"c": [2]}}'
-        piped = await room.run(*here, "calc__add", "--args", "-", "a=3", stdin=given.encode())
+        given = b'{"a": 1, "b": 2}'
+        piped = await room.run(*here, "calc__add", "--args", "-", "a=3", stdin=given)
         assert piped.code == 0
-        assert (await given_to(server, "add"))[-1] == {"a": 3, "b": {"c": [2]}}
+        assert (await given_to(server, "add"))[-1] == {"a": 3, "b": 2}
+        wrong = await room.run(*here, "calc__add", "a=3", "b:={}", stdin=given)
+        assert wrong.code == 1
+        assert "`b` is an object" in wrong.err
+        assert len(await given_to(server, "add")) == 3
 
 
 async def given_to(server: Server, name: str) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ async def asked_directly(entry: Mapping[str, Any]) -> dict[Kind, list[dict[str, 
         async with raw_pipe(launch) as pipe:
             modern = "result" in await pipe.ask("server/discover")
             if not modern:
-                await pipe.shake_hands()
+                await pipe.shake_hands(elicitation={"form": {}, "url": {}})
             if "everything" in str(entry["args"]):
                 while (await pipe.next()).get("method") != SIGNALLED:
                     pass
@@ -89,8 +89,7 @@ def without_ours(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_said(kind: Kind, name: str, item: Mapping[str, Any], *, modern: bool) -> dict[str, Any]:
     """A definition as it should be passed on."""
-    gone = {"icons", "execution"} if modern else {"icons"}
-    passed = {key: value for key, value in item.items() if key not in gone}
+    passed = {key: value for key, value in item.items() if key not in {"icons", "execution"}}
     return passed | ({"name": name} if kind.key == "name" else {})
 
 

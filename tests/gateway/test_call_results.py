@@ -10,8 +10,9 @@ from mcp.shared.exceptions import MCPError
 from toolcrib.calls.call import Requester
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import UpstreamRefused
+from toolcrib.errors import ResultInvalid, UpstreamRefused
 from toolcrib.gateway.requester import requester_of
+from toolcrib.settings import Limits
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.gateway_rig import GatewayRig, refused
 from toolcrib.testing.scripted import ScriptedUpstream, tool
@@ -90,19 +91,47 @@ async def test_what_a_host_cannot_be_asked_is_an_error_of_its_era() -> None:
                 assert result.structured_content["error"]["code"] == "not_allowed"
 
 
+@pytest.mark.virtual_time
 async def test_a_kept_result_is_read_by_whoever_was_shown_a_part_of_it() -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(10_000):
         async with scripted_gateway({"s": ScriptedUpstream(OLD)}) as gateway:
             kept = gateway.crib.calls().kept
             uri = await kept.keep(Requester(LOCAL), b"the whole", "text/plain")
             assert uri is not None
+            unknown = f"toolcrib://result/{'0' * 32}"
             answer = await gateway.ask("resources/read", {"uri": uri})
             assert answer["contents"][0]["text"] == "the whole"
             assert (answer["ttlMs"], answer["cacheScope"]) == (0, "private")
             stranger = Principal(issuer="https://id.example", subject="bert")
-            with pytest.raises(RpcFault) as raised:
-                await gateway.ask("resources/read", {"uri": uri}, stranger)
-            assert raised.value.code == -32602
+            for wanted, whose in [(uri, stranger), (unknown, LOCAL), (f"{uri}/x", LOCAL)]:
+                with pytest.raises(RpcFault, match="Resource not found") as raised:
+                    await gateway.ask("resources/read", {"uri": wanted}, whose)
+                assert (raised.value.code, raised.value.data) == (-32602, {"uri": wanted})
+                with pytest.raises(RpcFault) as raised:
+                    await gateway.gateway.subscribe(whose, wanted)
+                assert raised.value.code == -32602
+            await anyio.sleep(Limits().kept_seconds + 1)
+            with pytest.raises(RpcFault):
+                await gateway.ask("resources/read", {"uri": uri})
+
+
+async def test_no_server_is_asked_for_a_kept_result_whatever_it_has_templates_for() -> None:
+    script = ScriptedUpstream(OLD)
+    script.items[Kind.TEMPLATES] = [{"uriTemplate": "{+anything}", "name": "n"}]
+    wanted = {"uri": f"toolcrib://result/{'0' * 32}"}
+    with anyio.fail_after(10):
+        async with scripted_gateway({"s": script}) as gateway:
+            await gateway.names(Kind.TEMPLATES)
+            for method in ("resources/read", "completion/complete"):
+                params = {"ref": {"type": "ref/resource", **wanted}, "argument": {}, **wanted}
+                with pytest.raises(RpcFault, match="Resource not found"):
+                    await gateway.ask(method, params)
+            with pytest.raises(RpcFault, match="Resource not found"):
+                await gateway.gateway.subscribe(LOCAL, wanted["uri"])
+            assert script.calls == []
+            with pytest.raises(ResultInvalid):
+                await gateway.ask("resources/read", {"uri": "any://thing"})
+            assert [method for method, _ in script.calls] == ["resources/read"], "it has a template"
 
 
 async def test_a_name_that_only_the_ledger_knows_is_gone_and_not_unknown() -> None:
@@ -135,6 +164,21 @@ def test_only_a_handle_that_the_host_sent_outlives_its_connection(
     request = host_request("tools/call", {"name": "t", "_meta": meta}, handle=handle)
     requester = requester_of(request, ())
     assert (requester.handle, requester.durable) == (handle, durable)
+
+
+async def test_what_a_connection_was_shown_is_forgotten_when_it_is_over() -> None:
+    async with scripted_gateway({"s": ScriptedUpstream(OLD)}) as gateway:
+        ledger = gateway.crib.calls().ledger
+        handles = ["connection:1", "connection:2"]
+        for handle in handles:
+            await gateway.gateway.answer(host_request("tools/list", handle=handle))
+        gateway.gateway.left(LOCAL, handles[0])
+        gateway.gateway.left(Principal("https://id.example", "nobody"), handles[1])
+        seen = [
+            await ledger.contract(Requester(LOCAL, handle, durable=False), "s", "t")
+            for handle in handles
+        ]
+    assert [contract is not None for contract in seen] == [False, True]
 
 
 @pytest.mark.parametrize("relay", [(), ("logging",)], ids=str)

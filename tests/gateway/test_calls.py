@@ -75,6 +75,7 @@ async def test_a_trace_context_that_is_none_is_not_passed(rig: GatewayRig, paren
     assert "_meta" not in rig.access.requests[0].params
 
 
+@pytest.mark.duty(35)
 async def test_equal_progress_tokens_of_two_hosts_never_mix(rig: GatewayRig) -> None:
     release = anyio.Event()
 
@@ -101,6 +102,7 @@ async def test_equal_progress_tokens_of_two_hosts_never_mix(rig: GatewayRig) -> 
     assert heard == [["alpha"], ["beta"]]
 
 
+@pytest.mark.duty(34)
 async def test_hanging_up_cancels_the_request_at_the_server(rig: GatewayRig) -> None:
     reached, cancelled = anyio.Event(), anyio.Event()
 

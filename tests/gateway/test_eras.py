@@ -188,6 +188,7 @@ async def test_progress_reaches_the_host_that_asked(connect: Connect, rig: Gatew
     assert sorted(heard) == [(1.0, 3.0, "m"), (2.0, 3.0, "m"), (3.0, 3.0, "m")]
 
 
+@pytest.mark.duty(34)
 async def test_a_host_that_cancels_a_call_cancels_it_at_the_server(
     connect: Connect, rig: GatewayRig
 ) -> None:

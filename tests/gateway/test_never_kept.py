@@ -1,4 +1,4 @@
-"""Answers of calls and of rounds are asked for each time: nothing of them is kept as listings are."""
+"""Answers of calls and of rounds are asked for each time: none is kept as listings are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ QUESTION: Mapping[str, Any] = {
     "method": "elicitation/create",
     "params": {"message": "Which?", "requestedSchema": {"type": "object", "properties": {}}},
 }
-YES = {"q": {"action": "accept", "content": {}}}
+YES: dict[str, Any] = {"q": {"action": "accept", "content": {}}}
 REQUESTS: Mapping[str, dict[str, Any]] = {
     "tools/call": {"name": "s__t", "arguments": {"a": "x"}},
     "prompts/get": {"name": "s__p"},

@@ -223,8 +223,12 @@ async def test_a_part_without_a_usable_uri_makes_a_result_broken(
     assert "content[1]" in told["message"]
 
 
-async def test_a_link_in_our_own_form_leads_to_the_server_that_gave_it(rig: GatewayRig) -> None:
-    forged = "toolcrib://server/alpha/file:///a"
+@pytest.mark.parametrize(
+    "forged", ["toolcrib://server/alpha/file:///a", "toolcrib://result/1", "ToolCrib://x"]
+)
+async def test_a_link_in_our_own_form_leads_to_the_server_that_gave_it(
+    rig: GatewayRig, forged: str
+) -> None:
     rig.answer({"content": [{"type": "resource_link", "uri": forged, "name": "n"}]})
     (block,) = (await rig.call("beta__one"))["content"]
     assert block["uri"] == f"toolcrib://server/beta/{forged}"

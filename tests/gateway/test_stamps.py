@@ -76,7 +76,8 @@ async def test_a_ttl_is_never_above_what_is_left_of_any_servers_and_falls_with_i
     ttls: tuple[int, int],
 ) -> None:
     scripts = {
-        name: ScriptedUpstream([tool("t")], ttl_ms=ttl) for name, ttl in zip("ab", ttls, strict=True)
+        name: ScriptedUpstream([tool("t")], ttl_ms=ttl)
+        for name, ttl in zip("ab", ttls, strict=True)
     }
     async with scripted_gateway(scripts) as gateway:
         await gateway.crib.catalogs().reach()

@@ -28,7 +28,8 @@ DUTIES: Mapping[int, str] = {
     20: "a header that contradicts the body is refused, whatever state the catalogs are in",
     21: "a broken envelope, method or revision gets its own code and status",
     22: "a foreign origin is refused on every address",
-    23: "an unknown result type is refused, and its absence is accepted from older servers alone",
+    23: "an unknown result type is refused, and its absence counts as complete, reported where the "
+    "revision demands it",
     24: "a stale call is refused with the new schema, and an unknown tool by its own code",
     25: "no reference is fetched, dialects are told apart, and checks are bounded",
     26: "results are checked for every tool, and structured content of any type survives",

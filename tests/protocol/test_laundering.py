@@ -15,6 +15,7 @@ MISSING: dict[str, Any] = {
 }
 
 
+@pytest.mark.duty(36)
 @given(
     st.integers()
     | st.integers(-33000, -31900)

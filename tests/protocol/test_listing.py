@@ -130,6 +130,7 @@ def test_a_missing_listing_is_no_page(kind: Kind) -> None:
         page_of({other.field: []}, kind)
 
 
+@pytest.mark.duty(23)
 @pytest.mark.parametrize("found", ["input_required", "weird", "", None, 5, True], ids=repr)
 def test_an_incomplete_or_unknown_result_is_no_page_in_the_modern_era(found: Any) -> None:
     result: dict[str, Any] = {"tools": [], "resultType": found}
@@ -144,6 +145,24 @@ def test_an_absent_result_type_counts_as_complete_and_is_noted() -> None:
     assert page.items
     assert page.hints.oddities == ("resultType is missing",)
     assert page_of(bare, era="handshake").hints.oddities == ()
+
+
+@pytest.mark.parametrize("era", ["modern", "handshake"])
+@pytest.mark.parametrize(
+    ("meta", "digest"),
+    [
+        ({"dev.toolcrib/digest": "d"}, "d"),
+        ({"dev.toolcrib/digest": 3}, ""),
+        ({"dev.toolcrib/digest": "x" * 257}, ""),
+        ({"dev.toolcrib/other": "d"}, ""),
+        ("text", ""),
+        (None, ""),
+    ],
+)
+def test_the_digest_of_a_peer_is_kept(era: Era, meta: object, digest: str) -> None:
+    page = page_of({"tools": [], "_meta": meta}, era=era)
+    assert page.hints.peer_digest == digest
+    assert page_of({"tools": []}, era=era).hints.peer_digest == ""
 
 
 def test_an_absence_of_hints_is_normal_in_the_handshake_era() -> None:

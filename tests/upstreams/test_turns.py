@@ -10,9 +10,10 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.errors import LimitExceeded
 from toolcrib.ports import RequestContext
 from toolcrib.settings import Limits
+from toolcrib.testing.rounds_rig import CALLER, DONE, FORM
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import scripted_crib
-from toolcrib.upstreams.turns import Turns
+from toolcrib.upstreams.turns import Turn, Turns
 
 FEW = Limits(calls_per_server=2, queue_per_server=3)
 
@@ -150,6 +151,9 @@ async def test_a_crib_keeps_to_the_bounds_and_listing_is_not_bound_by_them() -> 
 # ---- calls that wait for a person ----
 
 
+NOTHING: dict[str, Any] = {}
+
+
 class Thinker:
     """A call that asks its person once, for as long as they think."""
 
@@ -166,15 +170,20 @@ class Thinker:
 
     async def call(self, questions: int = 1) -> None:
         async with self._turns.take() as turn:
-            context = turn.pausing(RequestContext(ask=self.ask))
-            assert context is not None
-            assert context.ask is not None
             async with anyio.create_task_group() as tasks:
                 for _ in range(questions):
-                    tasks.start_soon(context.ask, "q", {})
+                    tasks.start_soon(asked_by, turn, self)
             self.state = "answered"
             await self.ending.wait()
         self.state = "over"
+
+
+async def asked_by(turn: Turn, thinker: Thinker) -> None:
+    """Ask in the way of a server whose request has this turn."""
+    context = turn.pausing(RequestContext(ask=thinker.ask))
+    assert context is not None
+    assert context.ask is not None
+    await context.ask("q", NOTHING)
 
 
 async def free_turns(turns: Turns, most: int = 10) -> int:
@@ -277,16 +286,40 @@ async def test_an_answer_that_comes_when_the_call_is_over_takes_no_turn() -> Non
     thinker = Thinker(turns)
     async with anyio.create_task_group() as tasks:
         async with turns.take() as turn:
-            context = turn.pausing(RequestContext(ask=thinker.ask))
-            assert context is not None
-            assert context.ask is not None
-            tasks.start_soon(context.ask, "q", {})
+            tasks.start_soon(asked_by, turn, thinker)
             await settle()
         assert await free_turns(turns) == 2
-        tasks.start_soon(context.ask, "q", {})
+        tasks.start_soon(asked_by, turn, thinker)
         await settle()
         thinker.answered.set()
     assert await free_turns(turns) == 2
+
+
+async def test_a_question_for_a_call_that_is_over_gives_no_turn_away() -> None:
+    turns = Turns("s", THINKING)
+    thinker = Thinker(turns)
+    async with turns.take() as turn:
+        pass
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(asked_by, turn, thinker)
+        await settle()
+        assert await free_turns(turns) == 2
+        thinker.answered.set()
+    assert await free_turns(turns) == 2
+
+
+async def test_a_call_has_its_turn_again_when_its_last_question_is_answered() -> None:
+    turns = Turns("s", THINKING)
+    one, other = Thinker(turns), Thinker(turns)
+    async with turns.take() as turn, anyio.create_task_group() as tasks:
+        for left, thinker in [(2, one), (2, other)]:
+            tasks.start_soon(asked_by, turn, thinker)
+            await settle()
+            assert await free_turns(turns) == left
+        for left, thinker in [(2, one), (1, other)]:
+            thinker.answered.set()
+            await settle()
+            assert await free_turns(turns) == left
 
 
 async def test_whoever_is_asked_stays_the_same_for_whoever_compares() -> None:
@@ -328,7 +361,7 @@ async def test_people_who_think_do_not_keep_a_server_from_others() -> None:
         catalogs = crib.catalogs()
 
         async def call(name: str) -> None:
-            params = {"name": name, "arguments": {}}
+            params = {"name": name, "arguments": NOTHING}
             await catalogs.request("s", "tools/call", params, context=RequestContext(ask=ask))
             done.append(name)
 
@@ -357,7 +390,28 @@ async def test_a_standing_stream_takes_no_turn() -> None:
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 for _ in range(5):
-                    tasks.start_soon(catalogs.request, "s", "subscriptions/listen", {})
+                    tasks.start_soon(catalogs.request, "s", "subscriptions/listen", NOTHING)
                 await anyio.wait_all_tasks_blocked()
                 await catalogs.request("s", "tools/call", {"name": "quick"})
                 tasks.cancel_scope.cancel()
+
+
+async def test_parked_calls_do_not_keep_a_server_from_others() -> None:
+    script = ScriptedUpstream([tool("ask"), tool("quick")], era="handshake")
+
+    async def answer(_: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        context = script.contexts[-1]
+        assert context is not None
+        if params["name"] == "ask" and context.ask is not None:
+            await context.ask("elicitation/create", dict(FORM))
+        return dict(DONE)
+
+    script.on_call = answer
+    asked: list[dict[str, Any]] = []
+    limits = Limits(calls_per_server=1, queue_per_server=0)
+    async with scripted_crib({"s": script}, limits=limits) as (crib, _):
+        with anyio.fail_after(60):
+            await crib.catalogs().reach()
+            asked += [await crib.call(("s", "ask"), requester=CALLER) for _ in range(5)]
+            assert (await crib.call(("s", "quick")))["content"] == DONE["content"]
+    assert [result["resultType"] for result in asked] == ["input_required"] * 5

@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from toolcrib.core.partition import ANONYMOUS
-from toolcrib.testing.asgi_host import AsgiHost
+from toolcrib.core.partition import ANONYMOUS, LOCAL
+from toolcrib.testing.asgi_host import BASE, AsgiHost
 from toolcrib.testing.fake_service import FakeService
 from toolcrib.testing.stream_host import enveloped, stream_host
 from toolcrib.wire.http.entry import McpEndpoint
@@ -32,8 +32,9 @@ def service() -> FakeService:
     return FakeService()
 
 
-def http(service: FakeService) -> AsgiHost:
-    return AsgiHost(McpEndpoint(Kernel(service), HttpLimits(), lambda _scope: ANONYMOUS))
+def http(service: FakeService, limits: HttpLimits | None = None) -> AsgiHost:
+    endpoint = McpEndpoint(Kernel(service), limits or HttpLimits(), lambda _scope: ANONYMOUS)
+    return AsgiHost(endpoint)
 
 
 async def on_streams(service: FakeService, handle: object = None, *, modern: bool = True) -> str:
@@ -97,3 +98,29 @@ async def test_a_handshake_host_cannot_take_the_name_of_another(service: FakeSer
     await host.ask(**host.handshake("tools/call", call, session=session))
     assert service.asked[-1].handle.startswith("session:")
     assert (await on_streams(service, GOOD[0], modern=False)).startswith("connection:")
+
+
+@pytest.mark.parametrize("modern", [True, False], ids=["modern", "handshake"])
+async def test_the_end_of_a_connection_is_told_under_its_own_handle(
+    service: FakeService, *, modern: bool
+) -> None:
+    first = await on_streams(service, modern=modern)
+    assert service.gone == [(LOCAL, first)]
+    second = await on_streams(service, GOOD[0])
+    assert [handle for _, handle in service.gone if handle == second] == []
+    assert len(service.gone) == 2
+
+
+async def test_the_end_of_a_session_is_told_once_however_it_ends(service: FakeService) -> None:
+    host = http(service, HttpLimits(sessions=2))
+    sessions = [await host.initialize() for _ in range(2)]
+    for session in sessions:
+        await host.ask(**host.handshake("tools/call", CALL, session=session))
+    first, second = (request.handle for request in service.asked)
+    assert service.gone == []
+    for _ in range(2):
+        await host.ask("DELETE", headers={**BASE, "mcp-session-id": sessions[0]})
+    assert service.gone == [(ANONYMOUS, first)]
+    for _ in range(2):
+        await host.initialize()
+    assert service.gone == [(ANONYMOUS, first), (ANONYMOUS, second)]

@@ -220,8 +220,9 @@ async def test_a_session_with_an_open_stream_makes_room_for_nobody(limits: HttpL
 
 
 async def test_one_client_cannot_end_the_sessions_of_another() -> None:
-    sessions = Sessions(HttpLimits(sessions=3, sessions_per_peer=2))
-    audience = FakeService().audience(ANONYMOUS)
+    service = FakeService()
+    sessions = Sessions(HttpLimits(sessions=3, sessions_per_peer=2), service.left)
+    audience = service.audience(ANONYMOUS)
     kept = sessions.start(UNSETTLED, ANONYMOUS, audience, "10.0.0.1")
     flood = [sessions.start(UNSETTLED, ANONYMOUS, audience, "10.0.0.2") for _ in range(50)]
     assert sessions.find(kept.id, ANONYMOUS) is kept
@@ -349,6 +350,7 @@ async def test_progress_comes_on_the_requests_own_stream(rig: Rig) -> None:
         assert stream.messages == []
 
 
+@pytest.mark.duty(34)
 @pytest.mark.parametrize("other", [99, "1", None, True], ids=repr)
 async def test_a_cancellation_cancels_its_request_and_no_other(rig: Rig, other: object) -> None:
     session = await rig.host.initialize()
@@ -388,6 +390,7 @@ async def test_a_cancellation_from_another_session_does_nothing(rig: Rig) -> Non
             )
 
 
+@pytest.mark.duty(34)
 async def test_hanging_up_cancels_nothing_in_these_revisions(rig: Rig) -> None:
     session = await rig.host.initialize()
     go, done = anyio.Event(), anyio.Event()

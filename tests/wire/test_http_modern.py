@@ -213,6 +213,7 @@ async def test_an_error_after_the_stream_began_is_its_last_event(
     assert answered.messages[-1]["error"]["code"] == -32602
 
 
+@pytest.mark.duty(35)
 async def test_progress_after_the_answer_is_not_sent(host: AsgiHost, service: FakeService) -> None:
     kept: list[HostRequest] = []
 
@@ -245,6 +246,7 @@ async def test_a_long_silence_is_filled_with_comments_and_the_result_still_comes
     assert answered.message["result"]["content"] == []
 
 
+@pytest.mark.duty(34)
 @pytest.mark.parametrize("streaming", [False, True], ids=["nothing sent yet", "streaming"])
 async def test_hanging_up_cancels_the_request_and_nothing_more_is_sent(
     host: AsgiHost, service: FakeService, *, streaming: bool

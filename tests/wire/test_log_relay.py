@@ -7,7 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.wire.log_relay import LEVELS, LOGGED, PER_SECOND, LogRelay, log_relay
+from toolcrib.protocol.envelope import LOG_LEVELS
+from toolcrib.wire.log_relay import LOGGED, PER_SECOND, LogRelay, log_relay
 
 Told = list[Mapping[str, Any]]
 
@@ -24,11 +25,11 @@ def relay(level: str) -> tuple[LogRelay, Told]:
     return made, told
 
 
-@pytest.mark.parametrize(("wanted", "given"), list(product(LEVELS, LEVELS)))
+@pytest.mark.parametrize(("wanted", "given"), list(product(LOG_LEVELS, LOG_LEVELS)))
 async def test_a_message_is_told_from_the_wanted_level_on(wanted: str, given: str) -> None:
     heard, told = relay(wanted)
     await heard(LOGGED, {"level": given, "data": 1})
-    assert bool(told) == (LEVELS.index(given) >= LEVELS.index(wanted))
+    assert bool(told) == (LOG_LEVELS.index(given) >= LOG_LEVELS.index(wanted))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ class Heard(list[Mapping[str, Any]]):
         self.append(params)
 
 
+@pytest.mark.duty(35)
 async def test_only_steps_ahead_of_the_last_one_are_relayed() -> None:
     heard = Heard()
     relay = ProgressRelay("t", heard)
@@ -33,6 +34,7 @@ async def test_the_host_hears_its_own_token_total_and_message() -> None:
     ]
 
 
+@pytest.mark.duty(35)
 async def test_nothing_is_relayed_once_the_request_is_about_to_be_answered() -> None:
     heard = Heard()
     relay = ProgressRelay("t", heard)

@@ -164,6 +164,7 @@ async def test_a_request_may_take_longer_than_its_head(monkeypatch: pytest.Monke
     assert answered.status_code == 200
 
 
+@pytest.mark.duty(34)
 async def test_closing_the_connection_cancels_the_request() -> None:
     service = FakeService()
 

@@ -7,6 +7,7 @@ import pytest
 
 from toolcrib.core.partition import ANONYMOUS, LOCAL
 from toolcrib.errors import UpstreamUnreachable
+from toolcrib.protocol.envelope import LOG_LEVELS
 from toolcrib.testing.asgi_host import BASE, AsgiHost
 from toolcrib.testing.fake_service import FakeService, host_request
 from toolcrib.testing.stream_host import enveloped, stream_host
@@ -16,7 +17,7 @@ from toolcrib.wire.http.entry import McpEndpoint
 from toolcrib.wire.http.guard import HttpLimits
 from toolcrib.wire.jsonwire import Result
 from toolcrib.wire.kernel import Kernel
-from toolcrib.wire.log_relay import LEVELS, LogRelay
+from toolcrib.wire.log_relay import LogRelay
 from toolcrib.wire.service import HostRequest, Standing
 
 CALL = {"name": "t"}
@@ -45,7 +46,7 @@ async def respond(
 # ---- log levels ----
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LOG_LEVELS)
 async def test_a_level_is_taken_and_answered_with_nothing(level: str) -> None:
     service = declaring()
     held = standing(service)
@@ -82,7 +83,7 @@ async def test_a_modern_host_has_no_such_methods(method: str) -> None:
 async def logs(request: HostRequest) -> Result:
     """A call in which something is logged on each level, and again after its answer."""
     if request.heard is not None:
-        for level in LEVELS:
+        for level in LOG_LEVELS:
             await request.heard("notifications/message", {"level": level, "data": level})
     return {"content": []}
 
@@ -170,9 +171,9 @@ async def test_the_relay_of_a_request_is_closed_with_its_answer() -> None:
     service = FakeService()
     service.script = logs
     await Kernel(service).respond(host_request("tools/call", CALL, heard=heard))
-    assert len(told) == len(LEVELS)
+    assert len(told) == len(LOG_LEVELS)
     await heard("notifications/message", {"level": "error", "data": "late"})
-    assert len(told) == len(LEVELS)
+    assert len(told) == len(LOG_LEVELS)
 
 
 # ---- subscriptions to single resources ----

@@ -130,6 +130,7 @@ async def test_a_prepared_listing_is_sent_as_an_object() -> None:
     assert answer["result"]["ttlMs"] == 3
 
 
+@pytest.mark.duty(34)
 @pytest.mark.parametrize("modern", [True, False], ids=["modern", "handshake"])
 async def test_a_cancelled_request_stops_and_is_not_answered(*, modern: bool) -> None:
     service = FakeService()

@@ -1,11 +1,16 @@
 """Compact JSON, as it is measured, kept and sent."""
 
 import json
+from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from toolcrib.core.finite import place_not_finite
 from toolcrib.core.quoting import quoted
+
+
+_LOOKED_AT: Final = 50_000
+"""Values that are looked at for the place of a number that is not finite."""
 
 
 class NotFinite(ValueError):
@@ -27,8 +32,19 @@ def encode(value: object) -> bytes:
     except (PydanticSerializationError, ValueError):
         written = json.dumps(value, separators=(",", ":")).encode()
     # The words may as well stand in a text: only then is the value itself looked through.
-    if b"NaN" in written or b"Infinity" in written:
-        place = place_not_finite(value)
+    if (b"NaN" in written or b"Infinity" in written) and not _is_finite(value):
+        place = place_not_finite(value, most=_LOOKED_AT)
         if place is not None:
             raise NotFinite(place)
     return written
+
+
+def _is_finite(value: object) -> bool:
+    """Whether every number is finite, as far as the quick encoder can tell."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except RecursionError:
+        return place_not_finite(value) is None
+    except ValueError:
+        return False
+    return True

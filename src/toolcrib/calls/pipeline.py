@@ -106,6 +106,8 @@ class Pipeline:
             raise
         try:
             return await self._forwarded(call, admitted)
+        except InputNeeded as asking:
+            return dict(asking.result)
         except ToolcribError as error:
             self._observer.note(CallFailed(call.server, call.name, error.code))
             raise
@@ -148,11 +150,14 @@ class Pipeline:
             # Turned away at the door: headers or revision were those of an older catalog.
             self._access.invalidate(call.server, TOOLS, why="it did not accept our headers")
             await self._access.renewed(call.server, TOOLS)
-            admitted = await self._admission.admit(call)
+            again = await self._admission.admit(call)
+            if again.item.contract != admitted.item.contract:
+                await self._approving.confirm(call, again.item)
+            admitted = again
             try:
                 result = await self._sent(call, admitted)
-            except UpstreamRefused as again:
-                raise await self._told_apart(call, admitted, again) from None
+            except UpstreamRefused as twice:
+                raise await self._told_apart(call, admitted, twice) from None
         except AuthRequired:
             self._access.invalidate(call.server, TOOLS, why="it wants other credentials")
             raise

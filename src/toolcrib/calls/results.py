@@ -51,13 +51,7 @@ def finished(server: str, result: Mapping[str, Any], limit: int) -> dict[str, An
     if not isinstance(flag := answer.get("isError", False), bool):
         raise _invalid(server, "isError", f"is {described(flag)}, but must be a boolean")
     _check_content(server, answer.get("content"))
-    if (size := size_of(server, "tools/call", answer)) > limit:
-        raise LimitExceeded(
-            f"the result of {quoted(server)} has {size} bytes, "
-            f"more than result_bytes allows ({limit})",
-            server=server,
-            remedy="ask for less, or raise result_bytes",
-        )
+    check_size(server, "tools/call", answer, limit)
     return answer
 
 
@@ -89,20 +83,28 @@ def output_invalid(server: str, key: str, faults: tuple[SchemaFault, ...]) -> Re
     )
 
 
-def size_of(server: str, method: str, answer: object) -> int:
-    """The bytes of a result as JSON.
+def check_size(server: str, method: str, answer: object, limit: int) -> None:
+    """Holds a result to `result_bytes`.
 
     Raises:
+        LimitExceeded: It has more than `limit` bytes as JSON.
         ResultInvalid: It holds NaN or an infinity.
     """
     try:
-        return len(encode(answer))
+        size = len(encode(answer))
     except NotFinite as broken:
         raise ResultInvalid(
             f"the result of {quoted(server)} for {method} is broken: {broken}",
             server=server,
             details={"faults": [{"where": broken.place, "what": "no number that JSON has"}]},
         ) from None
+    if size > limit:
+        raise LimitExceeded(
+            f"the result of {quoted(server)} has {size} bytes, "
+            f"more than result_bytes allows ({limit})",
+            server=server,
+            remedy="ask for less, or raise result_bytes",
+        )
 
 
 def _check_content(server: str, content: object) -> None:

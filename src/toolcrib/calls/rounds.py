@@ -286,10 +286,11 @@ class Rounds:
         if (call := self._parking.find(state.place)) is not None:
             call.linger()
         rest = {key: asked for key, asked in state.asked.items() if key not in answers}
-        return self._sealed(outgoing, replace(state, given=answers), rest)
+        # Its mark stays: what a person agreed to once must not be multiplied by half answers.
+        return self._sealed(outgoing, replace(state, given=answers), rest, mark=state.mark)
 
     def _sealed(
-        self, outgoing: Outgoing, state: RoundState, shown: Mapping[str, Question]
+        self, outgoing: Outgoing, state: RoundState, shown: Mapping[str, Question], mark: str = ""
     ) -> dict[str, Any]:
         if state.round >= self._limits.rounds:
             raise self._too_often(outgoing.server)
@@ -297,7 +298,7 @@ class Rounds:
             state,
             round=state.round + 1,
             contract=outgoing.contract,
-            mark=self._parking.mark(),
+            mark=mark or self._parking.mark(),
         )
         return InputRequired(shown, self._seals.seal(outgoing, following)).as_result()
 

@@ -107,7 +107,7 @@ class SecondLook:
         return ChangedSilently(
             error.message,
             server=call.server,
-            remedy="let the server send list_changed, or set its strategy to `poll` or `always`",
+            remedy="let the server send list_changed, or set its strategy to `always`",
             details={"cause": error.code, **error.details},
         )
 

@@ -3,14 +3,12 @@
 It is ordered and lossless, and lets each listener coalesce as it likes.
 """
 
-import logging
 from collections import deque
 from collections.abc import Callable
 
 from toolcrib.catalog.access import PublishedChange
-from toolcrib.catalog.resource_news import ResourceHook
-
-_log = logging.getLogger(__name__)
+from toolcrib.catalog.listening import Listeners
+from toolcrib.catalog.resource_news import ResourceNews
 
 Listener = Callable[[PublishedChange], None]
 
@@ -24,21 +22,15 @@ class PublishedHook:
     """
 
     def __init__(self) -> None:
-        self._listeners: dict[object, Listener] = {}
+        self._listeners = Listeners[PublishedChange]("published changes")
         self._due: deque[PublishedChange] = deque()
         self._telling = False
-        self.resources = ResourceHook()
+        self.resources = Listeners[ResourceNews]("news about resources")
         """Passes on what servers say of single resources."""
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Adds a listener; the answer removes it, however often it is called."""
-        token = object()
-        self._listeners[token] = listener
-
-        def unsubscribe() -> None:
-            self._listeners.pop(token, None)
-
-        return unsubscribe
+        return self._listeners.subscribe(listener)
 
     def publish(self, change: PublishedChange) -> None:
         """Tells everybody."""
@@ -48,15 +40,6 @@ class PublishedHook:
         self._telling = True
         try:
             while self._due:
-                self._tell(self._due.popleft())
+                self._listeners.tell(self._due.popleft())
         finally:
             self._telling = False
-
-    def _tell(self, change: PublishedChange) -> None:
-        for token, listener in tuple(self._listeners.items()):
-            if token not in self._listeners:
-                continue
-            try:
-                listener(change)
-            except Exception:  # noqa: BLE001 - a listener's own fault must not stop the others
-                _log.exception("a listener of published changes raised")

@@ -1,13 +1,10 @@
 """What servers say of single resources, passed on to whoever had them watched."""
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from toolcrib.core.jsontypes import is_array, is_object
-
-_log = logging.getLogger(__name__)
 
 UPDATED: Final = "notifications/resources/updated"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -38,30 +35,3 @@ def news_of(server: str, method: str, params: Mapping[str, Any]) -> ResourceNews
     uris = honoured.get("resourceSubscriptions") if is_object(honoured) else None
     named = tuple(uri for uri in uris if isinstance(uri, str)) if is_array(uris) else ()
     return ResourceNews(server, "acknowledged", named)
-
-
-class ResourceHook:
-    """Calls every listener for each word; one that raises is logged and costs nobody else."""
-
-    def __init__(self) -> None:
-        self._listeners: dict[object, NewsListener] = {}
-
-    def subscribe(self, listener: NewsListener) -> Callable[[], None]:
-        """Adds a listener; the answer removes it, however often it is called."""
-        token = object()
-        self._listeners[token] = listener
-
-        def unsubscribe() -> None:
-            self._listeners.pop(token, None)
-
-        return unsubscribe
-
-    def tell(self, news: ResourceNews | None) -> None:
-        """Tells everybody, where there is something to tell."""
-        if news is None:
-            return
-        for listener in tuple(self._listeners.values()):
-            try:
-                listener(news)
-            except Exception:  # noqa: BLE001 - a listener's own fault must not stop the others
-                _log.exception("a listener of news about resources raised")

@@ -300,7 +300,8 @@ class ServerCatalogs:
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """A notification: those that speak of a list invalidate it."""
-        self._hook.resources.tell(news_of(self.server.id, method, params))
+        if (news := news_of(self.server.id, method, params)) is not None:
+            self._hook.resources.tell(news)
         for kind in SIGNALS.get(method, ()):
             if kind in self._keepers:
                 self._keepers[kind].invalidate(Reason.SIGNAL)

@@ -345,9 +345,9 @@ def approve(
 ) -> None:
     """Answer what waits for a person: calls, and changed definitions.
 
-    It works over the store that gateways keep, while they run. At a terminal each question is shown
-    and asked; anywhere else a yes takes --yes. Exit code 1 where something is left waiting that was
-    named.
+    It works over the store that gateways keep, while they run; it finds calls without --config,
+    unless a file there sets another store. At a terminal each question is shown and asked; anywhere
+    else a yes takes --yes. Exit code 1 where something is left waiting that was named.
     """
     from toolcrib.cli.verb_approve import Answer, parse_lasting
     from toolcrib.cli.verb_approve import approve as run

@@ -53,8 +53,12 @@ class Opened:
     """None with `--url`: there is no configuration to read."""
 
 
-def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None]:
+def settings_of(
+    source: Source, output: Output, *, serverless: bool = False
+) -> tuple[Settings, Loaded | None]:
     """The settings, with every problem of the files told on standard error.
+
+    With `serverless`, that there is no file is none.
 
     Raises:
         UsageError: With `--url` and `--config` or `--yes` together, or where no server is left to
@@ -74,7 +78,8 @@ def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None
     else:
         loaded = load(source.files, os.environ)
         settings = loaded.settings
-        output.tell(loaded.problems)
+        if loaded.files or not serverless:
+            output.tell(loaded.problems)
     if source.consent:
         settings = replace(settings, approval=allowed_beforehand(settings.approval))
     if not source.keep:
@@ -84,11 +89,14 @@ def settings_of(source: Source, output: Output) -> tuple[Settings, Loaded | None
 
 @contextmanager
 def parts_of(
-    source: Source, output: Output, observer: Observer
+    source: Source, output: Output, observer: Observer, *, serverless: bool = False
 ) -> Generator[tuple[Settings, Parts, Loaded | None]]:
-    """The settings and the parts of production, problems told."""
-    settings, loaded = settings_of(source, output)
-    if all(server.disabled for server in settings.servers):
+    """The settings and the parts of production, problems told.
+
+    With `serverless` no server has to be configured: only what is kept is looked at.
+    """
+    settings, loaded = settings_of(source, output, serverless=serverless)
+    if not serverless and all(server.disabled for server in settings.servers):
         raise nobody_to_ask(loaded)
     keys, problem = installation_key()
     output.tell([problem] if problem is not None else [])

@@ -163,15 +163,15 @@ def _print(console: "Console", shown: "RenderableType") -> None:
 
 
 def error_view(error: ToolcribError) -> View:
-    """An error with its remedy."""
+    """An error with its remedy; people are also shown what only the operator may read."""
     from rich.text import Text
 
     shown = Text.assemble(("error: ", "bold red"))
     if error.server:
         shown.append(f"{visible(error.server)}: ")
     shown.append(visible(error.message))
-    if error.remedy:
-        shown.append(f"\n{visible(error.remedy)}", "dim")
+    for more in filter(None, (error.operator_note, error.remedy)):
+        shown.append(f"\n{visible(more)}", "dim")
     document = {
         "code": error.code,
         "message": error.message,

@@ -62,13 +62,14 @@ async def approve(source: Source, output: Output, ids: Sequence[str], answer: An
     """Lists what waits, or answers the questions of these ids.
 
     A yes is said by a person who sees the question: at a terminal it is shown and asked for, and
-    anywhere else it takes `--yes`.
+    anywhere else it takes `--yes`. Questions lie in the store, so no server is needed, and without
+    configuration those of the usual store are answered.
 
     Raises:
         UsageError: There is no such question, nobody is there to be asked, or nothing is kept.
         NotAllowed: The rule does not let a yes last so long.
     """
-    with parts_of(source, output, StoreAlarm(output)) as (settings, parts, _):
+    with parts_of(source, output, StoreAlarm(output), serverless=True) as (settings, parts, _):
         check_store(settings)
         answers = Answers(parts.entries, keys=parts.keys, limits=settings.limits, run="")
         waiting = await answers.inbox.waiting()
@@ -135,5 +136,7 @@ def _named(waiting: Sequence[Waiting], given: str) -> Waiting:
     if len(found) == 1:
         return found[0]
     what = "more than one question" if found else "no question"
-    known = ", ".join(one.id for one in (found or waiting)[:8]) or "none"
-    raise UsageError(f"{what} waits under {quoted(given)}", remedy=f"waiting: {known}")
+    known = ", ".join(one.id for one in (found or waiting)[:8])
+    elsewhere = "nothing waits; name the gateway's --config files, if they set another store"
+    remedy = f"waiting: {known}" if known else elsewhere
+    raise UsageError(f"{what} waits under {quoted(given)}", remedy=remedy)

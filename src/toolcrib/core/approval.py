@@ -34,7 +34,14 @@ HINTS: Final[Mapping[str, bool]] = {
 }
 """What a tool is taken to be where it does not say (MCP 2026-07-28, schema: ToolAnnotations)."""
 
+_LOOKED_AT: Final = 2_000
+"""Values at one path that are looked at: whoever writes more of them must not stop everything."""
+
 _DOT: Final = re.compile(r"(?<!\\)\.")
+
+
+class _TooMany(Exception):
+    """More values stand at a path than anybody looks at."""
 
 
 class Rule(Protocol):
@@ -190,19 +197,31 @@ def _any_matches(patterns: Sequence[str], text: str) -> bool:
 def _argument_matches(
     arguments: Mapping[str, Any], path: str, pattern: str, *, strict: bool
 ) -> bool:
-    """Whether the values at a path match: all of them and at least one if `strict`, else any."""
+    """Whether the values at a path match: all of them and at least one if `strict`, else any.
+
+    Where there are more than anybody looks at, the stricter verdict holds.
+    """
     steps = [step.replace(r"\.", ".") for step in _DOT.split(path)]
-    found = [
-        bool(end) and fnmatchcase(written(end[0]), pattern) for end in _ends(dict(arguments), steps)
-    ]
+    try:
+        ends = list(_ends(dict(arguments), steps))
+    except _TooMany:
+        return not strict
+    found = [bool(end) and fnmatchcase(written(end[0]), pattern) for end in ends]
     return bool(found) and (all(found) if strict else any(found))
 
 
 def _ends(arguments: object, steps: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    """Every value at the path, through the elements of arrays; empty where a way ends before."""
+    """Every value at the path, through the elements of arrays; empty where a way ends before.
+
+    Raises `_TooMany` where there are more than anybody looks at.
+    """
     stack = [(arguments, 0)]
+    looked_at = 0
     while stack:
         value, depth = stack.pop()
+        looked_at += 1
+        if looked_at + len(stack) > _LOOKED_AT or (is_array(value) and len(value) > _LOOKED_AT):
+            raise _TooMany
         if is_array(value):
             stack += [(element, depth) for element in value]
         elif depth == len(steps):

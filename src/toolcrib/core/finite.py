@@ -11,18 +11,27 @@ from collections.abc import Iterator
 from toolcrib.core.jsontypes import is_array, is_object
 
 
-def place_not_finite(value: object) -> str | None:
+def place_not_finite(value: object, *, most: int | None = None) -> str | None:
     """Where the first number that is not finite stands, such as `content[0].n`; None without one.
 
-    "" is the value itself.
+    "" is the value itself. With `most`, for a value that is known to hold one: "…" where it is not
+    among so many values.
     """
     stack: list[tuple[str, object]] = [("", value)]
+    looked_at = 0
     while stack:
         place, node = stack.pop()
+        looked_at += 1
+        if most is not None and (looked_at > most or _length(node) > most):
+            return "…"
         if isinstance(node, float) and not math.isfinite(node):
             return place
         stack += reversed(list(_inside(place, node)))
     return None
+
+
+def _length(node: object) -> int:
+    return len(node) if is_object(node) or is_array(node) else 0
 
 
 def _inside(place: str, node: object) -> Iterator[tuple[str, object]]:

@@ -6,11 +6,12 @@ by one, each with its length, so that a long argument never pushes the next one 
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
 from toolcrib.core.canonical import canonical
 from toolcrib.core.invisible import escaped
-from toolcrib.core.jsontypes import is_array, is_object, nests_deeper
+from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import excerpt
 
 _TEXT: Final = 500
@@ -19,6 +20,10 @@ _ROOM: Final = 6_000
 """Characters in all."""
 _DEPTH: Final = 32
 """Levels that are laid out line by line; what is deeper is written on one line."""
+_MEMBERS: Final = 150
+"""Arguments that are looked at; more have no room."""
+_FEWEST: Final = 50
+"""Values inside of each argument that are looked at, at least."""
 
 
 def in_plain_sight(arguments: Mapping[str, Any], *, room: int = _ROOM) -> str:
@@ -28,7 +33,13 @@ def in_plain_sight(arguments: Mapping[str, Any], *, room: int = _ROOM) -> str:
     """
     if not arguments:
         return "(none)"
-    lines = [f"{_name(name)}: {_value(value)}" for name, value in arguments.items()]
+    most = max(_FEWEST, room // min(len(arguments), _MEMBERS))
+    lines = [
+        f"{_name(name)}: {_value(value, most)}"
+        for name, value in islice(arguments.items(), _MEMBERS)
+    ]
+    if len(arguments) > _MEMBERS:
+        lines.insert(0, f"({len(arguments):,} arguments in all, of which the first are shown)")
     text = "\n".join(lines)
     if len(text) <= room:
         return text
@@ -43,10 +54,13 @@ def _name(name: str) -> str:
     return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
 
 
-def _value(value: object) -> str:
-    if nests_deeper(value, _DEPTH):
+def _value(value: object, most: int) -> str:
+    """A value, of which at most so many values inside are looked at."""
+    try:
+        clipped = _Clipping(most).of(value)
+    except _TooDeep:
         return excerpt(_compact(value), _TEXT)
-    text = json.dumps(_clipped(value), ensure_ascii=False, indent=2)
+    text = json.dumps(clipped, ensure_ascii=False, indent=2)
     return "\n".join(escaped(line) for line in text.split("\n"))
 
 
@@ -57,14 +71,42 @@ def _compact(value: object) -> str:
         return "(no JSON)"
 
 
-def _clipped(value: object) -> object:
-    """A value of moderate depth with every long text clipped."""
-    if isinstance(value, str):
-        return excerpt(value, _TEXT)
-    if is_array(value):
-        return [_clipped(inner) for inner in value]
-    if is_object(value):
-        shown = {excerpt(key, _TEXT): _clipped(inner) for key, inner in value.items()}
-        # Long names that look alike once they are clipped must not hide each other's values.
-        return shown if len(shown) == len(value) else {k: _clipped(v) for k, v in value.items()}
-    return value
+class _TooDeep(Exception):
+    """A value is nested deeper than it can be laid out."""
+
+
+class _Clipping:
+    """Copies a value with every long text clipped, and every long row."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def of(self, value: object, depth: int = 1) -> object:
+        """The copy; what is left out of it is said in its place. Raises `_TooDeep`."""
+        self._left -= 1
+        if depth > _DEPTH and (is_array(value) or is_object(value)):
+            raise _TooDeep
+        if isinstance(value, str):
+            return excerpt(value, _TEXT)
+        if is_array(value):
+            shown: list[object] = []
+            for inner in value:
+                if self._left <= 0:
+                    return [*shown, f"… ({len(value):,} elements in all)"]
+                shown.append(self.of(inner, depth + 1))
+            return shown
+        return self._members(value, depth) if is_object(value) else value
+
+    def _members(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
+        shown: dict[str, object] = {}
+        for key, inner in value.items():
+            name = excerpt(key, _TEXT)
+            if self._left <= 0:
+                name, inner = "…", f"({len(value):,} members in all)"  # noqa: PLW2901 - the last
+            # Names that look alike once they are clipped must not hide each other's values.
+            while name in shown:
+                name += "\u2019"
+            shown[name] = self.of(inner, depth + 1)
+            if self._left < 0:
+                break
+        return shown

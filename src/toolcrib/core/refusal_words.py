@@ -77,7 +77,7 @@ def _named(name: str) -> str:
 
 
 def _fault_lines(faults: FaultWords) -> Iterable[str]:
-    return (f"{f'`{where}`' if where else 'the whole'} {what}" for where, what in faults)
+    return (f"{f'`{where}`' if where else 'the arguments object'} {what}" for where, what in faults)
 
 
 def _bulleted(lead: str, lines: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from toolcrib.core.canonical import canonical
+from toolcrib.core.fingerprint import wordless
 from toolcrib.core.jsontypes import JsonObject, is_array, is_object
 from toolcrib.core.quoting import clipped, enumerated
 from toolcrib.core.refs import resolved
@@ -22,6 +23,9 @@ _DEPTH = 16
 
 _PLACES = 500
 """Places that are compared at all: references may lead to more pairs than schemas have bytes."""
+
+_WORK = 2_500_000
+"""Bytes that are compared in all: each place compares all that is below it."""
 
 _NAME_ROOM = 120
 _COUNTED = 100
@@ -54,7 +58,7 @@ def schema_changes(
     if left_out:
         more = f"{left_out}" if left_out < _COUNTED else f"{_COUNTED} or more"
         return (*said, f"and {more} further changes")
-    if comparison.places > _PLACES:
+    if comparison.spent:
         return (*said, f"and perhaps more: {whole} is too large to compare as a whole")
     return said or (f"{whole} changed in a way that has no short description",)
 
@@ -72,27 +76,36 @@ class _Comparison:
     """Pairs of references that were compared: a schema may contain itself."""
     places: int = 0
     """Places that were looked at."""
+    work: int = 0
+    """Bytes that were compared."""
 
     def __post_init__(self) -> None:
         old, new = _definitions(self.before), _definitions(self.after)
         self.redefined = not same(old, new)
 
+    @property
+    def spent(self) -> bool:
+        """Whether the comparison was broken off."""
+        return self.places > _PLACES or self.work > _WORK
+
     def at(self, place: Place, old: object, new: object) -> Iterator[str]:
         """The sentences about one place."""
         self.places += 1
-        if self.places > _PLACES or self._is_settled(old, new):
+        if self.spent or self._is_settled(old, new):
             return
         references = _reference(old), _reference(new)
         if references[0] and references[1]:
             if references in self.entered:
                 return
             self.entered.add(references)
-        old, new = _followed(self.before, old), _followed(self.after, new)
-        if not self._is_settled(old, new):
-            yield from self._difference(place, old, new)
+        there = _followed(self.before, old), _followed(self.after, new)
+        if (there[0] is old and there[1] is new) or not self._is_settled(*there):
+            yield from self._difference(place, *there)
 
     def _is_settled(self, old: object, new: object) -> bool:
-        return same(old, new) and not (self.redefined and b'"$ref"' in canonical(old))
+        was, now = canonical(wordless(old)), canonical(wordless(new))
+        self.work += len(was) + len(now)
+        return was == now and not (self.redefined and b'"$ref"' in was)
 
     def _difference(self, place: Place, old: object, new: object) -> Iterator[str]:
         name = self._name(place)

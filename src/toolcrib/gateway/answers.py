@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolcrib.calls.results import size_of
+from toolcrib.calls.results import check_size
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import literal, quoted
-from toolcrib.errors import LimitExceeded, ResultInvalid
+from toolcrib.errors import ResultInvalid
 from toolcrib.protocol.envelope import relayed_meta
 
 _LISTS: Final[Mapping[str, str]] = {
@@ -38,13 +38,7 @@ def checked(server: str, method: str, result: dict[str, Any], limit: int) -> dic
         _check_list(server, method, field, answer)
     elif not is_object(answer.get("completion")):
         raise _misshapen(server, method, "completion")
-    if (size := size_of(server, method, answer)) > limit:
-        raise LimitExceeded(
-            f"the result of {quoted(server)} has {size} bytes, "
-            f"more than result_bytes allows ({limit})",
-            server=server,
-            remedy="ask for less, or raise result_bytes",
-        )
+    check_size(server, method, answer, limit)
     return answer
 
 

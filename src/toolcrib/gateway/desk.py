@@ -4,6 +4,7 @@ from typing import Final
 
 import anyio
 
+from toolcrib.calls.call import Requester
 from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess, PublishedChange
 from toolcrib.core.snapshot import Kind
@@ -76,6 +77,10 @@ class Desk:
     async def subscribe(self, uri: str) -> None:
         """Have a resource watched that somebody in the audience follows."""
         await self._updates.subscribe(uri)
+
+    def left(self, requester: Requester) -> None:
+        """Forget what a host was shown that does not come back."""
+        self._ledger.forget(requester)
 
     async def answer(self, request: HostRequest) -> Result:
         """Answer one request; raises `RpcFault` or a `ToolcribError`."""

@@ -6,9 +6,11 @@ that lists it, has a template for it, or linked to it first) is shown in the for
 own.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from toolcrib.core.jsontypes import is_object
+from toolcrib.core.snapshot import Kind
 from toolcrib.gateway.listings import Listings
 from toolcrib.gateway.placing import listed_at, templated_at
 from toolcrib.gateway.uris import looks_ours, qualified
@@ -16,6 +18,13 @@ from toolcrib.protocol.trust import IconPolicy, link_fault, with_icons
 
 REMEMBERED: Final = 5_000
 """Links to resources that no listing has."""
+
+LOOKUPS: Final = 20_000
+"""Comparisons of URIs with templates for one result; further URIs get the form that names their
+server, which is always right."""
+
+_FEWEST: Final = 20
+"""URIs of one result that are looked up, however many templates there are."""
 
 
 class Links:
@@ -37,32 +46,38 @@ class Links:
         """
         if not any(_has_uri(block) for block in content):
             return content
-        return [await self._in_block(server, block) for block in content]
+        left = await self._lookups()
+        return [await self._in_block(server, block, left) for block in content]
 
     async def in_contents(self, server: str, contents: list[Any]) -> list[Any]:
         """The `contents` of a read resource, in the same way."""
-        return [await self._in_place(server, part) for part in contents]
+        left = await self._lookups()
+        return [await self._in_place(server, part, left) for part in contents]
 
-    async def _in_block(self, server: str, block: Any) -> Any:
+    async def _lookups(self) -> Iterator[int]:
+        """One step for each URI of a result that may be looked up: servers link to any number."""
+        templates = len((await self._listings.held(Kind.TEMPLATES)).entries)
+        return iter(range(max(_FEWEST, LOOKUPS // (templates + 10))))
+
+    async def _in_block(self, server: str, block: Any, left: Iterator[int]) -> Any:
         if not _has_uri(block):
             return block
         if block["type"] == "resource_link":
             uri = block.get("uri")
             if isinstance(uri, str) and (fault := link_fault(uri)):
                 return {"type": "text", "text": f"[a link was left out: {fault}]"}
-            return await self._in_place(server, with_icons(block, self._icons))
-        return {**block, "resource": await self._in_place(server, block["resource"])}
+            return await self._in_place(server, with_icons(block, self._icons), left)
+        return {**block, "resource": await self._in_place(server, block["resource"], left)}
 
-    async def _in_place(self, server: str, holder: Any) -> Any:
+    async def _in_place(self, server: str, holder: Any, left: Iterator[int]) -> Any:
         uri = holder.get("uri") if is_object(holder) else None
         if not isinstance(uri, str):
             return holder
-        shown = await self._shown(server, uri)
+        known = looks_ours(uri) or next(left, None) is None
+        shown = qualified(server, uri) if known else await self._shown(server, uri)
         return holder if shown == uri else {**holder, "uri": shown}
 
     async def _shown(self, server: str, uri: str) -> str:
-        if looks_ours(uri):
-            return qualified(server, uri)
         held = self._listings.held
         owner = await listed_at(uri, held) or await templated_at(uri, held)
         if owner is not None:

@@ -132,7 +132,9 @@ class ResourceUpdates:
         watch.heard(news)
         if news.what == "connected":
             # What was updated while it was away is not known, so everything may have been.
-            self._tell(news.server, {t.key for t in self._targets.values()})
+            for uri, target in self._targets.items():
+                if target.server == news.server:
+                    self._audience.tell_updated(uri, uri)
 
     def _tell(self, server: str, keys: Iterable[str]) -> None:
         for key in keys:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from toolcrib.calls.call import Requester
 from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import SHORTEST_LIMIT
@@ -194,6 +195,11 @@ class Gateway:
     async def subscribe(self, principal: Principal, uri: str) -> None:
         """Have a resource watched that somebody in that principal's audience follows."""
         await self._desk(principal).subscribe(uri)
+
+    def left(self, principal: Principal, handle: str) -> None:
+        """Forget what the host of a connection or session that is over was shown."""
+        if (desk := self._desks.get(principal)) is not None:
+            desk.left(Requester(principal, handle, durable=False))
 
     async def answer(self, request: HostRequest) -> Result:
         """Answer one request from the catalogs of its principal."""

@@ -31,12 +31,20 @@ SERVER_KEY: Final = f"{OWN_PREFIX}server"
 _MOST_TEXT: Final = 4_000
 """Characters of a message, title or description that a person is shown."""
 
-_OPENING: Final = "[\\[\u27e6\u2772\u3010\u3014\u3016\u301a\ufe5d\uff3b]"
+_LOOKED_AT: Final = 2 * _MOST_TEXT
+"""Characters of one that are looked at: the rest cannot be shown, and takes time."""
+
+_OPENING: Final = "\\[\u27e6\u2772\u3010\u3014\u3016\u301a\ufe5d\uff3b"
+_OPENED: Final = re.compile(rf"(?:[{_OPENING}](?:[^\w{_OPENING}]|_){{0,4}}+)++")
+"""Something opened, however often. Possessive: a server could make it try for hours else."""
 _STAMP: Final = re.compile(
-    rf"(?:{_OPENING}[\W_]{{0,4}})+(?=(?:tool\W?crib|server|(?:asked|sent|requested) by)\b)",
+    r"(?:tool\W?crib|server|(?:asked|sent|requested) by)\b",
     re.IGNORECASE,
 )
-"""The opening of anything that reads like a stamp of ours, however often it is opened."""
+"""What follows the opening of anything that reads like a stamp of ours."""
+
+_LEVELS: Final = 4
+"""Levels of schemas in a field that are shown, itself included."""
 
 _GAP: Final = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _BREAKS: Final = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
@@ -101,10 +109,13 @@ def harmless(text: object) -> str:
     """Text of a server that hides nothing and imitates no stamp, at most 4,000 characters of it."""
     if not isinstance(text, str):
         return ""
-    seen = _GAP.sub("\n\n", visible(_BREAKS.sub("\n", text)))
+    seen = _GAP.sub("\n\n", visible(_BREAKS.sub("\n", text[:_LOOKED_AT])))
     if has_surrogates(seen):
         seen = seen.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return excerpt(_defused(seen), _MOST_TEXT)
+    shown = _defused(seen)
+    if len(text) > _LOOKED_AT:
+        return f"{shown[:_MOST_TEXT]}… ({len(text):,} characters in all)"
+    return excerpt(shown, _MOST_TEXT)
 
 
 def answer_fault(question: Question, answer: Mapping[str, Any]) -> str | None:
@@ -161,9 +172,11 @@ def _defused(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     parts: list[str] = []
     end = 0
-    for found in _STAMP.finditer(as_it_looks(text)):
-        parts.append(text[end : found.start()])
-        end = found.end()
+    looks = as_it_looks(text)
+    for found in _OPENED.finditer(looks):
+        if _STAMP.match(looks, found.end()):
+            parts.append(text[end : found.start()])
+            end = found.end()
     return "".join((*parts, text[end:]))
 
 
@@ -174,19 +187,24 @@ def _harmless_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**_harmless_words(schema), "properties": clean}
 
 
-def _harmless_words(schema: Any) -> Any:
-    """A schema whose titles and descriptions are harmless, those of its choices included."""
+def _harmless_words(schema: Any, levels: int = _LEVELS) -> Any:
+    """A schema whose titles and descriptions are harmless, those of its choices included.
+
+    Below the choices of a field, and of its items, no host shows anything.
+    """
     if not is_object(schema):
         return schema
+    if levels == 0:
+        return {}
     clean = dict(schema)
     for word in ("title", "description"):
         if word in clean:
             clean[word] = harmless(clean[word])
     for choices in ("oneOf", "anyOf"):
         if is_array(clean.get(choices)):
-            clean[choices] = [_harmless_words(choice) for choice in clean[choices]]
+            clean[choices] = [_harmless_words(choice, levels - 1) for choice in clean[choices]]
     if is_array(clean.get("enumNames")):
         clean["enumNames"] = [harmless(name) for name in clean["enumNames"]]
     if "items" in clean:
-        clean["items"] = _harmless_words(clean["items"])
+        clean["items"] = _harmless_words(clean["items"], levels - 1)
     return clean

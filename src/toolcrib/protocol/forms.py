@@ -17,6 +17,8 @@ from toolcrib.core.quoting import enumerated, literal, quoted
 MOST_FIELDS: Final = 64
 """Fields of one form."""
 
+_LARGEST: Final = 1e300
+
 MOST_CHOICES: Final = 512
 """Choices of one field."""
 
@@ -103,6 +105,8 @@ class Field:
         if not is_array(value):
             return f"is {described(value)}, not an array"
         allowed = self.choices or ()
+        if len(value) > MOST_CHOICES:
+            return f"must hold at most {MOST_CHOICES}"
         if any(choice not in allowed for choice in value):
             return f"may only hold {_listed(allowed)}"
         least, most = _bound(self.schema, "minItems"), _bound(self.schema, "maxItems")
@@ -144,7 +148,7 @@ def parse_form(schema: object) -> Form | str:
     if fault := _shape_fault(schema):
         return fault
     properties: dict[str, Any] = schema.get("properties", {})
-    required: list[str] = schema.get("required", [])
+    required: set[str] = set(schema.get("required", []))
     fields: list[Field] = []
     for name, definition in properties.items():
         item = _field(name, definition, name in required)
@@ -226,8 +230,9 @@ def _choices(schema: Mapping[str, Any]) -> tuple[str, ...] | str | None:
 
 
 def _bound(schema: Mapping[str, Any], keyword: str) -> int | float | None:
+    """A bound; one that is too large to be written down binds nobody."""
     value = schema.get(keyword)
-    return value if is_number(value) else None
+    return value if is_number(value) and abs(value) <= _LARGEST else None
 
 
 def _listed(choices: tuple[str, ...]) -> str:

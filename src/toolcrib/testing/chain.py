@@ -1,4 +1,4 @@
-"""One gateway before another, in this process: over streams as over stdio, or over loopback HTTP."""
+"""One gateway before another, in this process: over streams as over stdio, or over loopback."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -9,8 +9,9 @@ from typing import Any
 import anyio.lowlevel
 
 from toolcrib.catalog.access import PublishedChange, ServerStatus
+from toolcrib.catalog.listening import Listeners
 from toolcrib.catalog.reading import Reading
-from toolcrib.catalog.resource_news import NewsListener, ResourceHook
+from toolcrib.catalog.resource_news import NewsListener, ResourceNews
 from toolcrib.core.fingerprint import digest
 from toolcrib.core.instant import Instant
 from toolcrib.core.snapshot import Kind, Scope, Snapshot
@@ -85,7 +86,7 @@ class FakeAccess:
         self.watched: Counter[Kind] = Counter()
         """How many subscribe to the catalogs of each kind."""
         self._listeners: dict[object, Callable[[PublishedChange], None]] = {}
-        self.resources = ResourceHook()
+        self.resources = Listeners[ResourceNews]("news about resources")
         """Tells what a server says of single resources."""
         self.eras: dict[str, Era] = {}
         """The era of a server, by id; `modern` for those that are not in it."""

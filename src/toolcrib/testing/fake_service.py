@@ -47,6 +47,8 @@ class FakeService:
         self.unwatchable: dict[str, Exception] = {}
         """What it raises for a resource, by URI."""
         self.audiences: dict[Principal, Audience] = {}
+        self.gone: list[tuple[Principal, str]] = []
+        """Whose connections and sessions it was told are over."""
         self.reached = anyio.Event()
         """Set when a request arrives; put a new one to wait for the next."""
 
@@ -64,6 +66,10 @@ class FakeService:
         if uri in self.unwatchable:
             raise self.unwatchable[uri]
         self.subscribed.append(uri)
+
+    def left(self, principal: Principal, handle: str) -> None:
+        """Remember who went."""
+        self.gone.append((principal, handle))
 
     async def answer(self, request: HostRequest) -> Result:
         """Remember the request and answer it."""

@@ -1,6 +1,6 @@
 """Tools, arguments and results as nobody should write them, among some that are sound.
 
-Needs `hypothesis`, as `store_differential` does; everything else in `toolcrib.testing` does without.
+Needs `hypothesis`, as `store_differential` does; nothing else in `toolcrib.testing` does.
 """
 
 import json
@@ -15,6 +15,15 @@ NAMES = st.sampled_from(
     ["one", "two", "one.two", "a__b", "\u540d\u524d", "sp ace", "new\nline", "../up", "O" * 70]
 )
 ODD_NAMES: Final[tuple[Any, ...]] = ("", None, 7, ["x"], "\ud800", "n" * 3_000)
+
+
+def often(*choices: tuple[int, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    """One of these strategies, each as often as its number says; `one_of` would unfold them."""
+    return st.sampled_from([it for weight, it in choices for _ in range(weight)]).flatmap(_itself)
+
+
+def _itself(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return strategy
 
 
 def nested(levels: int, *, inside: Any = 1) -> Any:
@@ -140,13 +149,12 @@ HOSTILE_SCHEMAS: Final[tuple[Any, ...]] = (
     "object",
     5,
 )
-SCHEMAS: st.SearchStrategy[Any] = st.one_of(
-    OBJECT_SCHEMAS, OBJECT_SCHEMAS, st.sampled_from(HOSTILE_SCHEMAS), VALUES
-)
-OUTPUT_SCHEMAS: st.SearchStrategy[Any] = st.one_of(
-    OBJECT_SCHEMAS,
-    st.sampled_from(_MEMBERS[:8] + HOSTILE_SCHEMAS),
-    st.just({"type": "object"}),
+SCHEMAS = often((6, OBJECT_SCHEMAS), (4, st.sampled_from(HOSTILE_SCHEMAS)), (1, VALUES))
+OUTPUT_SCHEMAS = often(
+    (4, OBJECT_SCHEMAS),
+    (1, st.just({"type": "object"})),
+    (2, st.sampled_from(_MEMBERS[:8])),
+    (2, st.sampled_from(HOSTILE_SCHEMAS)),
 )
 
 # ---------------------------------------------------------------- definitions
@@ -169,10 +177,13 @@ _OPTIONAL: Final = {
 DEFINITIONS = st.builds(
     _definition,
     st.fixed_dictionaries(
-        {"name": NAMES | NAMES | st.sampled_from(ODD_NAMES), "inputSchema": SCHEMAS}
+        {"name": often((8, NAMES), (1, st.sampled_from(ODD_NAMES))), "inputSchema": SCHEMAS}
     ),
-    st.fixed_dictionaries({}, optional={"outputSchema": OUTPUT_SCHEMAS})
-    | st.fixed_dictionaries({}, optional={**_OPTIONAL, "outputSchema": OUTPUT_SCHEMAS}),
+    often(
+        (2, st.fixed_dictionaries({})),
+        (4, st.fixed_dictionaries({"outputSchema": OUTPUT_SCHEMAS})),
+        (1, st.fixed_dictionaries({}, optional={**_OPTIONAL, "outputSchema": OUTPUT_SCHEMAS})),
+    ),
 )
 
 # ---------------------------------------------------------------- arguments
@@ -203,82 +214,86 @@ _UNSPEAKABLE: Final[tuple[str, ...]] = (
 )
 """Members `arguments` that no encoder writes, or that are about as large as a limit of 4,000."""
 
-ARGUMENTS: st.SearchStrategy[str] = st.one_of(
-    _PLAIN.map(_text),
-    _PLAIN.map(_text),
-    st.dictionaries(KEYS, VALUES, max_size=3).map(_text),
-    VALUES.map(_text),
-    st.sampled_from([50, 127, 128, 200, 600]).map(lambda levels: _text({"a": nested(levels)})),
-    st.sampled_from(_UNSPEAKABLE),
+ARGUMENTS: st.SearchStrategy[str] = often(
+    (12, _PLAIN.map(_text)),
+    (3, st.dictionaries(KEYS, VALUES, max_size=3).map(_text)),
+    (1, VALUES.map(_text)),
+    (1, st.sampled_from([50, 127, 128, 200, 600]).map(lambda n: _text({"a": nested(n)}))),
+    (1, st.sampled_from(_UNSPEAKABLE)),
 )
 """The text of `arguments`, which need not be JSON."""
 
 # ---------------------------------------------------------------- results
 
-_BLOCKS: st.SearchStrategy[Any] = st.one_of(
-    st.just({"type": "text", "text": "fine"}),
-    st.sampled_from(
-        [
-            {"type": "text"},
-            {"type": "text", "text": 7},
-            {"type": "text", "text": "\ud800 NaN"},
-            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-            {"type": "image", "data": None},
-            {"type": "resource_link", "uri": "file:///a", "name": "a"},
-            {"type": "resource_link"},
-            {"type": "resource", "resource": {"uri": "x://1", "text": "t"}},
-            {"type": "resource", "resource": {"uri": "x://1"}},
-            {"type": "resource", "resource": []},
-            {"type": "hologram", "depth": 3},
-            {"type": None},
-        ]
+_BLOCKS = often(
+    (2, st.just({"type": "text", "text": "fine"})),
+    (
+        4,
+        st.sampled_from(
+            [
+                {"type": "text"},
+                {"type": "text", "text": 7},
+                {"type": "text", "text": "\ud800 NaN"},
+                {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+                {"type": "image", "data": None},
+                {"type": "resource_link", "uri": "file:///a", "name": "a"},
+                {"type": "resource_link"},
+                {"type": "resource", "resource": {"uri": "x://1", "text": "t"}},
+                {"type": "resource", "resource": {"uri": "x://1"}},
+                {"type": "resource", "resource": []},
+                {"type": "hologram", "depth": 3},
+                {"type": None},
+            ]
+        ),
     ),
-    VALUES,
+    (1, VALUES),
 )
-_CONTENTS: st.SearchStrategy[Any] = st.one_of(
-    st.just([{"type": "text", "text": "fine"}]), st.lists(_BLOCKS, max_size=3), VALUES
-)
-RESULTS: st.SearchStrategy[dict[str, Any]] = st.one_of(
-    st.fixed_dictionaries(
-        {"content": st.just([{"type": "text", "text": "fine"}])},
-        optional={"structuredContent": _PLAIN | VALUES},
-    ),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "content": _CONTENTS,
-            "structuredContent": _PLAIN | VALUES | st.just([math.nan]),
-            "isError": st.booleans() | VALUES,
-            "resultType": st.sampled_from(["complete", "complete", "task", "", None, 10**400]),
-            "_meta": VALUES | st.just({"dev.toolcrib/changes": ["forged"], "plain": 1}),
-            "extra": VALUES,
-            "task": VALUES,
-        },
-    ),
-    st.just({"content": [{"type": "text", "text": "y" * 9_000}]}),
-    st.just({"content": [{"type": "text", "text": "Unknown tool: one"}], "isError": True}),
-    st.just({"content": [{"type": "text", "text": "Input validation error: a"}], "isError": True}),
+_CONTENTS = often((3, st.lists(_BLOCKS, max_size=2)), (1, VALUES))
+_FINE: Final = st.just([{"type": "text", "text": "fine"}])
+_STRUCTURED: Final = often((6, _PLAIN), (2, VALUES), (1, st.just([math.nan])))
+_ODDITIES: Final = {
+    "content": _CONTENTS,
+    "isError": often((3, st.booleans()), (1, VALUES)),
+    "resultType": st.sampled_from(["complete", "complete", "task", "", None, 10**400]),
+    "_meta": often((1, VALUES), (1, st.just({"dev.toolcrib/changes": ["forged"], "plain": 1}))),
+    "extra": VALUES,
+    "task": VALUES,
+}
+RESULTS: st.SearchStrategy[dict[str, Any]] = often(
+    (6, st.fixed_dictionaries({"content": _FINE, "structuredContent": _STRUCTURED})),
+    (2, st.fixed_dictionaries({"content": _FINE})),
+    (2, st.fixed_dictionaries({"structuredContent": _STRUCTURED})),
+    (4, st.fixed_dictionaries({}, optional={**_ODDITIES, "structuredContent": _STRUCTURED})),
+    (1, st.just({"content": [{"type": "text", "text": "y" * 9_000}]})),
+    (1, st.just({"content": [{"type": "text", "text": "Unknown tool: one"}], "isError": True})),
+    (1, st.just({"content": [{"type": "text", "text": "Invalid arguments: a"}], "isError": True})),
 )
 
 _FORM: Final = {
     "message": "Which?",
     "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}},
 }
-QUESTIONS: st.SearchStrategy[Any] = st.one_of(
-    st.just({"method": "elicitation/create", "params": _FORM}),
-    st.sampled_from(
-        [
-            {"method": "elicitation/create", "params": {"mode": "url", "message": "Go", "url": "x"}},
-            {"method": "elicitation/create", "params": {"message": 7}},
-            {"method": "elicitation/create"},
-            {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}},
-            {"method": "roots/list"},
-            {"method": "tools/call", "params": {"name": "one"}},
-            {"method": ""},
-            {},
-        ]
+QUESTIONS = often(
+    (4, st.just({"method": "elicitation/create", "params": _FORM})),
+    (
+        3,
+        st.sampled_from(
+            [
+                {
+                    "method": "elicitation/create",
+                    "params": {"mode": "url", "message": "Go", "url": "x"},
+                },
+                {"method": "elicitation/create", "params": {"message": 7}},
+                {"method": "elicitation/create"},
+                {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}},
+                {"method": "roots/list"},
+                {"method": "tools/call", "params": {"name": "one"}},
+                {"method": ""},
+                {},
+            ]
+        ),
     ),
-    VALUES,
+    (1, VALUES),
 )
 STATES: st.SearchStrategy[Any] = st.sampled_from(
     ["s", "", "\ud800", "\x00\xff\u2028", "z" * 5_000, None, 7, {"a": 1}]
@@ -286,7 +301,9 @@ STATES: st.SearchStrategy[Any] = st.sampled_from(
 ASKING_RESULTS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"resultType": st.just("input_required")},
     optional={
-        "inputRequests": st.dictionaries(st.sampled_from(["q", "", "\ud800"]), QUESTIONS, max_size=2)
+        "inputRequests": st.dictionaries(
+            st.sampled_from(["q", "", "\ud800"]), QUESTIONS, max_size=2
+        )
         | VALUES,
         "requestState": STATES,
         "content": _CONTENTS,
@@ -318,7 +335,7 @@ class PlannedCall:
     """One call of a host, and what it meets."""
 
     tool: int
-    """Which of the listed tools; beyond them, a name that nobody has."""
+    """Which of the listed tools, counted round and round; 9: a name that nobody has."""
     arguments: str | None
     """The text of the member; None: there is none."""
     seen: Literal["", "listed", "forged", "broken"] = ""
@@ -330,28 +347,29 @@ class PlannedCall:
     """What it brings back of an `input_required` result."""
 
 
-REPLIES: st.SearchStrategy[Reply] = st.one_of(
-    st.builds(Reply, st.just("result"), RESULTS),
-    st.builds(Reply, st.just("result"), RESULTS),
-    st.builds(
-        Reply,
-        st.just("error"),
-        st.sampled_from(["boom", "Unknown tool: one", "forbidden", "", "\ud800", "e" * 5_000]),
-        st.sampled_from([-32602, -32601, -32603, -32020, -32021, -32022, -32042, -32002, 0, 2**60]),
-    ),
-    st.builds(Reply, st.just("asks"), ASKING_SOUNDLY | ASKING_RESULTS),
-    st.builds(Reply, st.just("question"), QUESTIONS),
+_ERRORS: Final = st.builds(
+    Reply,
+    st.just("error"),
+    st.sampled_from(["boom", "Unknown tool: one", "forbidden", "", "\ud800", "e" * 5_000]),
+    st.sampled_from([-32602, -32601, -32603, -32020, -32021, -32022, -32042, -32002, 0, 2**60]),
 )
-ANSWERS: st.SearchStrategy[Any] = st.one_of(
-    st.just({"action": "accept", "content": {"a": "yes"}}),
-    st.sampled_from([{"action": "decline"}, {"action": "accept", "content": {"a": 7}}, {}]),
-    VALUES,
+REPLIES: st.SearchStrategy[Reply] = often(
+    (8, st.builds(Reply, st.just("result"), RESULTS)),
+    (2, _ERRORS),
+    (1, st.builds(Reply, st.just("asks"), ASKING_SOUNDLY)),
+    (1, st.builds(Reply, st.just("asks"), ASKING_RESULTS)),
+    (1, st.builds(Reply, st.just("question"), QUESTIONS)),
+)
+ANSWERS = often(
+    (3, st.just({"action": "accept", "content": {"a": "yes"}})),
+    (1, st.sampled_from([{"action": "decline"}, {"action": "accept", "content": {"a": 7}}, {}])),
+    (1, VALUES),
 )
 PLANNED_CALLS: st.SearchStrategy[PlannedCall] = st.builds(
     PlannedCall,
-    tool=st.integers(0, 4),
-    arguments=st.none() | ARGUMENTS | ARGUMENTS | ARGUMENTS | ARGUMENTS,
-    seen=st.sampled_from(["", "", "listed", "forged", "broken"]),
+    tool=st.integers(0, 9),
+    arguments=often((1, st.none()), (12, ARGUMENTS)),
+    seen=st.sampled_from(["", "", "", "listed", "listed", "forged", "broken"]),
     reply=REPLIES,
     answers=ANSWERS,
     returns=st.sampled_from(["state", "state", "changed", "nothing", "again"]),

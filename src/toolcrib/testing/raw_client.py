@@ -93,9 +93,9 @@ class RawPipe:
         """The answer to one request of a handshake revision."""
         return await self.answer(await self.begin(method, params))
 
-    async def shake_hands(self) -> dict[str, Any]:
-        """The answer to `initialize`; `initialized` is sent too."""
-        answer = await self.ask_plainly("initialize", HELLO)
+    async def shake_hands(self, **capabilities: Any) -> dict[str, Any]:
+        """The answer to `initialize`, which declares these; `initialized` is sent too."""
+        answer = await self.ask_plainly("initialize", {**HELLO, "capabilities": capabilities})
         await self.send({"method": "notifications/initialized"})
         return answer
 

@@ -1,6 +1,6 @@
 """A store against the pure operations: the same script gives the same answers, to the last field.
 
-Needs `hypothesis`, for the scripts; everything else in `toolcrib.testing` does without.
+Needs `hypothesis`, for the scripts.
 """
 
 from dataclasses import dataclass, field, replace

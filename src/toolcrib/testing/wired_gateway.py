@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from toolcrib.adapters.system_clock import SystemClock
 from toolcrib.compose import open_parts
 from toolcrib.config.keys import InstallationKey
 from toolcrib.crib import Crib
 from toolcrib.gateway.server import Gateway
+from toolcrib.ports import Connector
 from toolcrib.settings import GatewaySettings, Limits, ServerSettings, Settings
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted_gateway import ServedGateway
@@ -15,7 +17,7 @@ from toolcrib.testing.scripted_gateway import ServedGateway
 
 @asynccontextmanager
 async def wired_gateway(
-    *servers: ServerSettings, limits: Limits | None = None
+    *servers: ServerSettings, limits: Limits | None = None, connector: Connector | None = None
 ) -> AsyncGenerator[ServedGateway]:
     """A running gateway over these servers, with the transports of production and no file.
 
@@ -24,12 +26,14 @@ async def wired_gateway(
     Args:
         servers: Such as the `settings()` of scripted servers.
         limits: Of crib and gateway.
+        connector: In place of the one of production.
     """
     recorder, bounds = Recorder(), limits or Limits()
     settings = Settings(servers=servers, limits=bounds)
     keys = InstallationKey(b"k" * 32)
     with open_parts(settings, observer=recorder, keys=keys) as parts:
-        async with Crib.open(settings, parts) as crib:
+        mine = replace(parts, connector=connector or parts.connector)
+        async with Crib.open(settings, mine) as crib:
             made = Gateway(
                 crib.catalogs, crib.calls, GatewaySettings(), bounds, recorder, SystemClock()
             )

@@ -11,10 +11,10 @@ from toolcrib.protocol.envelope import (
     CLIENT_CAPABILITIES_KEY,
     HANDLE_KEY,
     LOG_LEVEL_KEY,
+    LOG_LEVELS,
     PROTOCOL_VERSION_KEY,
 )
 from toolcrib.wire.faults import RpcFault
-from toolcrib.wire.log_relay import LEVELS
 
 _HANDLE: Final = re.compile(r"[A-Za-z0-9._~-]{16,128}", re.ASCII)
 """What a host may call itself by: long enough not to be another's by chance. Handles of our own
@@ -60,4 +60,4 @@ def given_handle(params: Mapping[str, Any]) -> str:
 def wanted_level(params: Mapping[str, Any]) -> str:
     """From which level on a modern request wants log messages; empty: it wants none."""
     level = params["_meta"].get(LOG_LEVEL_KEY)
-    return level if level in LEVELS else ""
+    return level if level in LOG_LEVELS else ""

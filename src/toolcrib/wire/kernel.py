@@ -5,8 +5,10 @@ from typing import Any, Final
 from mcp_types import methods
 from pydantic import ValidationError
 
+from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import CapabilityMissing, ToolcribBug
 from toolcrib.protocol.eras import MODERN_VERSIONS
+from toolcrib.protocol.mrtr import MOST_QUESTIONS
 from toolcrib.wire.faults import (
     RpcFault,
     fault_of,
@@ -38,6 +40,9 @@ resources."""
 
 ASK_SECONDS: Final = 900.0
 """How long a host may take to answer a question, where nobody says otherwise."""
+
+_MOST_PLACES: Final = 1_000
+"""Faults of one request of which the first are told."""
 
 
 class Kernel:
@@ -143,6 +148,9 @@ def refusal_before_handshake(method: str) -> RpcFault:
 
 def _check_shape(request: HostRequest) -> None:
     """Refuse methods that the revision does not have, and parameters that do not fit its schema."""
+    answers = request.params.get("inputResponses")
+    if is_object(answers) and len(answers) > MOST_QUESTIONS:
+        raise invalid_params(f"inputResponses holds more than {MOST_QUESTIONS} answers")
     try:
         methods.validate_client_request(request.method, request.version, request.params)
     except KeyError:
@@ -153,6 +161,11 @@ def _check_shape(request: HostRequest) -> None:
 
 
 def _places(error: ValidationError) -> list[str]:
-    """Where the parameters do not fit, and why; never what they were, which may be secret."""
+    """Where the parameters do not fit, and why; never what they were, which may be secret.
+
+    All places are made at once, which takes seconds where there are very many.
+    """
+    if (count := error.error_count()) > _MOST_PLACES:
+        return [f"{count:,} places do not fit the schema"]
     faults = error.errors(include_url=False, include_context=False, include_input=False)[:3]
     return [f"{'.'.join(str(step) for step in fault['loc'])}: {fault['msg']}" for fault in faults]

@@ -3,10 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from toolcrib.protocol.envelope import LOG_LEVELS
 from toolcrib.wire.pace import Pace
-
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""From the least severe to the most (MCP 2026-07-28, logging: log levels)."""
 
 LOGGED: Final = "notifications/message"
 
@@ -18,14 +16,14 @@ class LogRelay:
     """A `ports.Heard` that tells a host.
 
     Args:
-        level: From which level on it wants messages; one of `LEVELS`.
+        level: From which level on it wants messages; one of `protocol.envelope.LOG_LEVELS`.
         notify: Sends a notification on the stream of the request.
     """
 
     def __init__(
         self, level: str, notify: Callable[[str, Mapping[str, Any]], Awaitable[None]]
     ) -> None:
-        self._least = LEVELS.index(level)
+        self._least = LOG_LEVELS.index(level)
         self._notify = notify
         self._open = True
         self._pace = Pace(PER_SECOND)
@@ -36,7 +34,7 @@ class LogRelay:
         What the message has beside level, logger and data was meant for us.
         """
         level, logger = params.get("level"), params.get("logger")
-        wanted = method == LOGGED and level in LEVELS and LEVELS.index(level) >= self._least
+        wanted = method == LOGGED and level in LOG_LEVELS and LOG_LEVELS.index(level) >= self._least
         if not (self._open and wanted and "data" in params and self._pace.allows()):
             return
         named = {"logger": logger} if isinstance(logger, str) else {}
@@ -51,4 +49,4 @@ def log_relay(
     level: str, notify: Callable[[str, Mapping[str, Any]], Awaitable[None]]
 ) -> LogRelay | None:
     """The relay for a host that wants messages from a level on; None for one that wants none."""
-    return LogRelay(level, notify) if level in LEVELS else None
+    return LogRelay(level, notify) if level in LOG_LEVELS else None

@@ -104,6 +104,13 @@ class Service(Protocol):
         """
         ...
 
+    def left(self, principal: Principal, handle: str) -> None:
+        """The connection or session behind a handle is over; nobody comes under it again.
+
+        Handles that hosts chose themselves outlive their connections and are not told of.
+        """
+        ...
+
     async def answer(self, request: HostRequest) -> Result:
         """The result of a list, call, read, get or complete request, in the shape of 2026-07-28.
 

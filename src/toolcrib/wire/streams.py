@@ -101,7 +101,8 @@ class _Connection:
             self._initialized.set()
 
     def leave(self) -> None:
-        """Tell this host nothing any more."""
+        """Tell this host nothing any more, and remember nothing of it."""
+        self._kernel.service.left(self._principal, self._handle)
         if self._standing is not None:
             self._standing.subscriber.leave()
 

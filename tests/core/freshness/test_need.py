@@ -217,6 +217,22 @@ def test_which_calls_are_admitted_without_a_walk(
     assert not is_satisfied(dirty, T + age, T + age, "admit")
 
 
+@pytest.mark.parametrize("digest", ["d", ""])
+@pytest.mark.parametrize("age", [59.0, 61.0, 86_399.0])
+def test_a_catalog_that_a_peer_verifies_is_called_from_at_any_age(age: float, digest: str) -> None:
+    bare = held()
+    hints = replace(bare.snapshot.hints, peer_digest=digest)
+    marked = replace(bare, snapshot=replace(bare.snapshot, hints=hints))
+    for strategy in ("auto", "poll", "always"):
+        there = entry(held=marked, tempo=Tempo(strategy=strategy))
+        young = age < 60 and strategy != "always"
+        assert is_satisfied(there, T + age, T + age, "admit") is young
+    there = entry(held=marked, tempo=Tempo(strategy="notify+verify"))
+    assert is_satisfied(there, T + age, T + age, "admit") is (bool(digest) or age < 60)
+    assert not is_satisfied(replace(there, heard=True), T + age, T + age, "admit")
+    assert not is_satisfied(there, T + age, T + age, "list")
+
+
 def test_a_walk_begun_after_a_call_arrived_satisfies_it_under_every_strategy() -> None:
     always = entry(held=held(), tempo=Tempo(strategy="always"))
     assert is_satisfied(always, T + 1, T, "admit")

@@ -242,6 +242,16 @@ def test_the_strictest_scope_and_all_oddities_are_kept() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pages", "kept"),
+    [(["d"], "d"), (["d", "d"], "d"), (["d", "e"], ""), (["d", ""], ""), (["", ""], "")],
+)
+def test_the_digest_of_a_peer_is_kept_where_all_its_pages_say_the_same(
+    pages: list[str], kept: str
+) -> None:
+    assert strictest(Hints(peer_digest=digest) for digest in pages).peer_digest == kept
+
+
 def test_quarantined_definitions_of_all_pages_are_collected() -> None:
     bad = Quarantined("bad", "no_input_schema", "why", "f1")
     worse = Quarantined("#3", "no_name", "why", "f2")

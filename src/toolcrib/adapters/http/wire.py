@@ -1,11 +1,10 @@
 """What the parts of an HTTP transport share: endpoint, session, the stream to the dispatcher."""
 
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import anyio
 import anyio.lowlevel
@@ -17,6 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.adapters.http.client import HttpEndpoint
 from toolcrib.adapters.http.server_error import ErrorFilter
+from toolcrib.adapters.message_streams import MessageStream
 from toolcrib.adapters.rpc_messages import UnreadableMessage, read_message
 from toolcrib.settings import Limits
 
@@ -75,23 +75,12 @@ class HttpSession:
         return headers
 
 
-class Outbox(ABC):
+class Outbox(MessageStream):
     """A write stream in the shape that the SDK's dispatcher takes."""
 
     def __init__(self, facts: HttpFacts) -> None:
         self._facts = facts
         self._closed = False
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Take no more messages; those on their way go on."""

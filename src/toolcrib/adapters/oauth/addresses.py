@@ -24,6 +24,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 _TRANSLATION: Final = ip_network("64:ff9b::/96")
 _LOCAL_TRANSLATION: Final = ip_network("64:ff9b:1::/48")
 """Where IPv4 addresses stand in IPv6 (RFC 6052, RFC 8215)."""
+_COMPATIBLE: Final = ip_network("::/96")
+"""Where they stood first (RFC 4291, 2.5.5.1)."""
 _REMEDY: Final = "set oauth.insecure for the server, if you trust it with your network"
 
 
@@ -40,6 +42,8 @@ def _is_public(text: str) -> bool:
         return address.is_global and not address.is_multicast
     if address.ipv4_mapped is not None:
         return _is_public(str(address.ipv4_mapped))
+    if address.is_site_local or address in _COMPATIBLE:
+        return False
     if any(not one.is_global for one in _wrapped(address)) or address in _LOCAL_TRANSLATION:
         return False
     return address.is_global and not address.is_multicast

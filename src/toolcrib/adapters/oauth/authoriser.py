@@ -4,6 +4,7 @@ Every connection to the server shares it, so that one task renews and the others
 share the vault: what another one has renewed is found there before anything is asked.
 """
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ _READ_EVERY: Final = 30.0
 """Seconds after which the vault is read again: another process may have logged in, or out."""
 _FAILED_FOR: Final = 30.0
 """Seconds for which a flow that failed is not begun again."""
+_SENDABLE: Final = re.compile(r"[\x21-\x7e]+")
 _STEP_UPS: Final = 3
 """How often more rights are asked for until the connection to the server is made anew."""
 
@@ -279,6 +281,8 @@ class ServerAuthoriser:
         )
         if token is None or client is None or server is None:
             raise AuthRequired("the authorization server gave no token")
+        if not _SENDABLE.fullmatch(token.access_token):
+            raise AuthRequired("the authorization server gave a token that no header can carry")
         lifetime = token.expires_in
         grant = Grant(
             issuer=str(server.issuer),

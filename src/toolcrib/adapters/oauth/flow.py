@@ -38,6 +38,7 @@ _UNUSABLE: Final = (
     OAuthFlowError,
     ValidationError,
     ValueError,
+    OverflowError,
     httpx2.InvalidURL,
     StopAsyncIteration,
 )

@@ -87,7 +87,10 @@ class LoopbackPerson:
     def _take(self, line: str) -> tuple[str, str]:
         """Judge one request line; only the first that carries our state counts."""
         words = line.split(" ")
-        target = urlsplit(words[1]) if len(words) > 1 else urlsplit("")
+        try:
+            target = urlsplit(words[1]) if len(words) > 1 else urlsplit("")
+        except ValueError:
+            target = urlsplit("")
         if words[0] != "GET" or target.path != _PATH:
             return "404 Not Found", "There is nothing here."
         query = parse_qs(target.query)

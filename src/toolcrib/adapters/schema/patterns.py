@@ -29,6 +29,10 @@ BACKTRACKS: Final = 10_000
 BACKTRACKING_WORK: Final = 50
 """What one text costs for a pattern that backtracks, in steps of a check."""
 
+_SQUARES: Final = 20_000_000
+"""Squares of the lengths of texts that are tried: what stands beside a look-around is searched from
+each place to the end, and counts as no step back."""
+
 LINEAR: Final = RegexOptions(size_limit=_SIZE, dfa_size_limit=_SIZE)
 BACKTRACKING: Final = FancyRegexOptions(
     backtrack_limit=BACKTRACKS, size_limit=_SIZE, dfa_size_limit=_SIZE
@@ -118,8 +122,12 @@ class Patterns:
         """A pattern that runs out of steps on some text in the value; None where none does."""
         if not self._risky:
             return None
+        tried = 0
         for text in _texts(value):
             for pattern, alone in self._risky.items():
+                tried += len(text) ** 2
+                if tried > _SQUARES:
+                    return pattern
                 if not alone.is_valid(text) and _ran_out(alone, text):
                     return pattern
         return None

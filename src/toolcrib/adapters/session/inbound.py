@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from contextvars import Context
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
+
+from toolcrib.adapters.message_streams import ReadStream
 
 Item = SessionMessage | Exception
 
@@ -24,7 +25,7 @@ class Source(Protocol):
         ...
 
 
-class Inbound:
+class Inbound(ReadStream):
     """A read stream in front of a transport's read stream.
 
     The dispatcher answers every request it sees. A client of MCP 2026-07-28 must never write a
@@ -63,23 +64,3 @@ class Inbound:
         """Close the transport's read stream."""
         self.ended = True
         await self._source.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()

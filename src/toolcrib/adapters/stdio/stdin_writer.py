@@ -1,21 +1,21 @@
 """Writes messages to a server's stdin, one per line, without making the callers wait for it."""
 
 from collections import deque
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import ByteSendStream
 from mcp.shared.message import SessionMessage
 
+from toolcrib.adapters.message_streams import MessageStream
 from toolcrib.adapters.rpc_messages import write_message
 
 BACKLOG: Final = 4 * 1024 * 1024
 """Bytes that may wait for a server which does not read; then senders wait too."""
 
 
-class StdinWriter:
+class StdinWriter(MessageStream):
     """The write stream of a stdio connection, in the shape that the SDK's dispatcher takes.
 
     One task writes, so that a caller who gives up never leaves half a line in the pipe, and the
@@ -89,14 +89,3 @@ class StdinWriter:
             await self._more.wait()
             self._more = anyio.Event()
         return True
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()

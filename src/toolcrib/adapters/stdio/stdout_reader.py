@@ -3,8 +3,7 @@
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import anyio
 import anyio.lowlevel
@@ -14,6 +13,7 @@ from mcp_types import ErrorData, JSONRPCError
 
 from toolcrib.adapters.jsonrpc_line import answer_of_long_line, read_line
 from toolcrib.adapters.line_splitter import LineSplitter, LongLine
+from toolcrib.adapters.message_streams import ReadStream
 from toolcrib.adapters.redaction import Redaction
 from toolcrib.adapters.stdio.noise_count import NoiseCount
 from toolcrib.adapters.stdio.process_group import close_pipe
@@ -25,7 +25,7 @@ _TURN: Final = 64
 _ENDED: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
-class StdoutReader:
+class StdoutReader(ReadStream):
     """The read stream of a stdio connection, in the shape that the SDK's dispatcher takes."""
 
     def __init__(
@@ -118,23 +118,3 @@ class StdoutReader:
         self._taken += 1
         if self._taken % _TURN == 0:
             await anyio.lowlevel.checkpoint()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()

@@ -29,7 +29,7 @@ class HandshakeSide:
     def __init__(self, kernel: Kernel, limits: HttpLimits) -> None:
         self._kernel = kernel
         self._limits = limits
-        self.sessions = Sessions(limits)
+        self.sessions = Sessions(limits, kernel.service.left)
         self._answering = Answering(kernel, limits, self.sessions.shelf)
 
     async def post(

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -57,10 +57,16 @@ class Session:
 
 
 class Sessions:
-    """All open sessions of this process."""
+    """All open sessions of this process.
 
-    def __init__(self, limits: HttpLimits) -> None:
+    Args:
+        limits: How many, and how long they may go unused.
+        left: Hears the principal and the handle of each that ends.
+    """
+
+    def __init__(self, limits: HttpLimits, left: Callable[[Principal, str], None]) -> None:
         self._limits = limits
+        self._left = left
         self._open: dict[str, Session] = {}
         self._opened_by = Counter[str]()
         self.shelf = Shelf(limits)
@@ -110,6 +116,7 @@ class Sessions:
             self._opened_by[session.peer] -= 1
             if not self._opened_by[session.peer]:
                 del self._opened_by[session.peer]
+            self._left(session.principal, session.handle)
         self.shelf.clear(session.streams)
         session.end()
 
