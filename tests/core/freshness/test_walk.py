@@ -145,7 +145,7 @@ def test_pages_with_distinct_names_are_all_in_the_result_sorted_by_code_point(
     pages: list[list[str]],
 ) -> None:
     count = itertools.count()
-    texts = [[f"{text.replace(':', '')}{next(count)}" for text in each] for each in pages]
+    texts = [[f"{text.replace(':', '')}.{next(count)}" for text in each] for each in pages]
     script = [
         (each, None if number + 1 == len(texts) else str(number))
         for number, each in enumerate(texts)
