@@ -87,7 +87,7 @@ def without_ours(item: Mapping[str, Any]) -> dict[str, Any]:
     return rest | ({"_meta": meta} if meta else {})
 
 
-def as_said(kind: Kind, name: str, item: Mapping[str, Any], *, modern: bool) -> dict[str, Any]:
+def as_said(kind: Kind, name: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """A definition as it should be passed on."""
     passed = {key: value for key, value in item.items() if key not in {"icons", "execution"}}
     return passed | ({"name": name} if kind.key == "name" else {})
@@ -113,7 +113,7 @@ async def test_every_definition_passes_unchanged(
             answer = await (http.ask if modern else http.ask_plainly)(kind.method)
     items = answer.json()["result"][kind.field]
     served = as_served(kind, items)
-    said = {name: as_said(kind, name, it, modern=modern) for name, it in truth[kind].items()}
+    said = {name: as_said(kind, name, it) for name, it in truth[kind].items()}
     assert served == said
     assert said
 
