@@ -17,10 +17,12 @@ This page is made from the help of the commands; `python tools/cli_docs.py` writ
 Exit codes are the same everywhere: 0 fine, 1 a finding or a tool's own error, 2 usage or
 configuration. Answers go to standard output, everything else to standard error. Every verb has
 `--json`: answers as one document, of `watch` and `probe` as one line each; for `serve`, it is the
-log. An error is then such a document, too: `{"error": {"code", "message", "server", "remedy"}}`.
+log. An error is then such a document, too: `{"error": {"code", "message", "server", "remedy",
+"details"}}`; [docs/calls.md](calls.md) says what the details of each code hold.
 
 Verbs that look at servers start them themselves, over the same store on disk that gateways use, or
-ask a running gateway with `--url`.
+ask a running gateway with `--url`. `approve` has none: a gateway does not know who speaks to it, so
+whatever reaches its address, the agent included, could approve there.
 """
 
 

@@ -175,6 +175,10 @@ class LimitExceeded(OperatorMustFix):
     code = "limit_exceeded"
 
 
+class TooBusy(LimitExceeded):
+    """A limit on what goes on at a time was reached: the same request may pass a while later."""
+
+
 class ConfigError(OperatorMustFix):
     """A configuration file or entry cannot be used; names file, line and remedy."""
 

@@ -200,8 +200,8 @@ class Upstream(Protocol):
 
     Every failure is a `ToolcribError`: `UpstreamRefused` for a JSON-RPC error of the server (with
     HTTP status, challenge and Retry-After where there were any), `AuthRequired` for 401 and 403,
-    `RateLimited` for 429, `RequestTimedOut` after `timeout`, `UpstreamUnreachable` for everything
-    that broke the transport.
+    `RateLimited` for 429, `RequestTimedOut` after `timeout`, `ResultInvalid` for an answer that
+    came and cannot be read, `UpstreamUnreachable` for everything that broke the transport.
     """
 
     @property

@@ -215,8 +215,9 @@ class Limits:
     state_seconds: float = 900.0
     """How long a question to a person, and the state sealed with it, stays good."""
     parked_calls: int = 100
-    """Calls that stay open at handshake-era servers while a person is asked. Up to as many of one
-    server leave their turn to others meanwhile."""
+    """Calls that stay open at handshake-era servers while a person is asked. One caller may have a
+    quarter of them, all anonymous callers three quarters. Up to as many of one server leave their
+    turn to others meanwhile."""
     ledger_entries: int = 5_000
     """Tools of which is remembered what one principal or handle saw."""
     handles: int = 100

@@ -4,10 +4,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import ErrorData
 
-from toolcrib.adapters.http.outcome import HttpOutcome, join_outcome
-from toolcrib.adapters.jsonrpc_line import LIMIT_MARK
+from toolcrib.adapters.http.outcome import Fault, HttpOutcome, join_outcome
+from toolcrib.adapters.jsonrpc_line import BROKEN_MARK, LIMIT_MARK
 from toolcrib.adapters.session.error_mapping import map_error
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import ResultInvalid, ToolcribError, UpstreamUnreachable
 
 GIANT = "x" * 5_000_000
 OUTCOMES = [
@@ -16,6 +16,7 @@ OUTCOMES = [
     HttpOutcome(429),
     HttpOutcome(400, from_server=True),
     HttpOutcome(200, fault="too_large"),
+    HttpOutcome(200, fault="unreadable"),
     HttpOutcome(503),
 ]
 
@@ -47,3 +48,21 @@ def test_the_limit_that_a_remedy_names_is_one_word() -> None:
     remedy = mapped("m", None, {LIMIT_MARK: GIANT}).remedy
     assert remedy is not None
     assert len(remedy) < 100
+
+
+@pytest.mark.parametrize(
+    ("outcome", "data"),
+    [(None, {BROKEN_MARK: True}), (HttpOutcome(200, fault="unreadable"), None)],
+    ids=["stdio", "http"],
+)
+def test_an_answer_that_cannot_be_read_is_a_broken_result_on_every_transport(
+    outcome: HttpOutcome | None, data: object
+) -> None:
+    error = mapped("m", outcome, data)
+    assert type(error) is ResultInvalid
+    assert error.details.get("http_status") == (outcome.status if outcome else None)
+
+
+@pytest.mark.parametrize("fault", ["closed", "reset", "content_type", "accepted"])
+def test_an_answer_that_did_not_come_is_no_broken_result(fault: Fault) -> None:
+    assert type(mapped("m", HttpOutcome(200, fault=fault))) is UpstreamUnreachable

@@ -329,3 +329,29 @@ async def test_without_the_package_files_are_used_and_the_vaults_have_folders_of
     assert await plain.read("a") == SECRET
     assert recorder.facts == []
     assert "not from programs that run as you" in plain.where
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
+async def test_a_pipe_in_the_place_of_a_secret_makes_nobody_wait(
+    vault: FileVault, tmp_path: Path
+) -> None:
+    await vault.write("k", SECRET)
+    (path,) = files(tmp_path / "v")
+    path.unlink()
+    os.mkfifo(path)
+    with anyio.fail_after(5), pytest.raises(VaultUnusable, match="no regular file"):
+        await vault.read("k")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(VaultUnusable, match="cannot be read"):
+        await vault.read("k")
+
+
+async def test_a_secret_that_could_not_be_read_again_is_not_written(vault: FileVault) -> None:
+    await vault.write("k", SECRET)
+    with pytest.raises(VaultUnusable, match="at most 1,048,576"):
+        await vault.write("k", b"x" * 1024 * 1024)
+    assert await vault.read("k") == SECRET
+    large = b"x" * (1024 * 1024 - 100)
+    await vault.write("k", large)
+    assert await vault.read("k") == large

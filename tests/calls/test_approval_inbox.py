@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from toolcrib.calls.call import Requester
+from toolcrib.calls.inbox import MOST_OF_ONE
 from toolcrib.core.partition import ANONYMOUS
 from toolcrib.errors import CapabilityMissing, ConfirmationNeeded, NotAllowed, UpstreamRefused
 from toolcrib.settings import ApprovalRule
@@ -177,10 +178,10 @@ async def test_the_person_at_the_machine_answers_for_its_own_and_anonymous_calle
 
 async def test_the_inbox_is_bounded_and_passes_over_what_it_cannot_read() -> None:
     desk = ApprovalDesk(ASK)
-    for path in range(210):
+    for path in range(60):
         with pytest.raises(ConfirmationNeeded):
             await desk.confirm(call({"path": path}))
-    assert len(await desk.inbox.waiting()) == 200
+    assert len(await desk.inbox.waiting()) == MOST_OF_ONE
     owner = desk.answers.owners.caller(Requester())
     garbage = {"a": b"\xff", "b": b"[]", "c": b'{"server": 1}', "d": b"{"}
     await desk.store.put("inbox", owner, garbage, lifetime=10.0, most=10)

@@ -9,9 +9,9 @@ import pytest
 from toolcrib.calls.call import Requester
 from toolcrib.errors import (
     CapabilityMissing,
-    IncompatibleServer,
     LimitExceeded,
     NotAllowed,
+    ResultInvalid,
     RetryRefused,
     UpstreamRefused,
 )
@@ -275,8 +275,8 @@ SECRET = {
     ("params", "error", "text"),
     [
         (SECRET, NotAllowed, "secret in a form"),
-        ({"message": "m"}, IncompatibleServer, "requestedSchema"),
-        ({**VISIT, "url": "javascript:alert(1)"}, IncompatibleServer, "only https"),
+        ({"message": "m"}, ResultInvalid, "requestedSchema"),
+        ({**VISIT, "url": "javascript:alert(1)"}, ResultInvalid, "only https"),
     ],
 )
 async def test_a_form_for_secrets_and_a_question_that_cannot_be_shown_reach_nobody(

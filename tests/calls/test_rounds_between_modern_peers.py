@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
+from toolcrib.calls.outgoing import Outgoing
+from toolcrib.calls.own_questions import InputNeeded, OwnQuestion
 from toolcrib.core.partition import Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import (
     LimitExceeded,
     RetryRefused,
     SchemaChanged,
+    StoreUnreachable,
     ToolcribError,
 )
 from toolcrib.protocol.elicitation import SERVER_KEY
@@ -27,9 +30,11 @@ from toolcrib.testing.rounds_rig import (
     MAIN,
     SERVER,
     Installation,
+    Process,
     by_rounds,
     eliciting,
     outgoing,
+    tool_call,
 )
 
 ALICE = Principal("https://issuer.test", "alice")
@@ -212,6 +217,56 @@ async def test_processes_that_share_keys_continue_each_others_rounds() -> None:
         assert await one.rounds.request(last) == DONE
         assert one.sent[1]["requestState"] == "second"
         assert one.sent[1]["inputResponses"] == {"r": MAIN}
+
+
+async def test_a_state_is_good_once_in_every_process_of_the_installation() -> None:
+    shared = Installation()
+    async with shared.process("p1") as one, shared.process("p2") as two:
+        for here in (one, two):
+            here.answers(eliciting(state="s"), DONE)
+        state = state_of(await one.rounds.request(outgoing(by_rounds())))
+        again = outgoing(by_rounds(), answered={"q": MAIN}, state=state)
+        state_of(await two.rounds.request(again))
+        for here in (one, two):
+            with pytest.raises(RetryRefused, match="used already"):
+                await here.rounds.request(again)
+        assert (len(one.sent), len(two.sent)) == (1, 1)
+
+
+@pytest.mark.parametrize("consent", [False, True])
+async def test_without_a_store_rounds_go_on_but_for_those_that_a_person_agreed_to(
+    monkeypatch: pytest.MonkeyPatch, *, consent: bool
+) -> None:
+    shared = Installation()
+
+    async def fail(*_: object, **__: object) -> bool:
+        raise StoreUnreachable("the disk is gone")
+
+    async with shared.process() as here:
+        here.answers(eliciting(state="s"), DONE)
+        first = outgoing(by_rounds())
+        if consent:
+            first = await agreed(here, first)
+        state = state_of(await here.rounds.request(first))
+        monkeypatch.setattr(shared.entries, "add", fail)
+        again = outgoing(by_rounds(), answered={"q": MAIN}, state=state)
+        if consent:
+            with pytest.raises(StoreUnreachable):
+                await here.rounds.request(again)
+        else:
+            assert await here.rounds.request(again) == DONE
+
+
+async def agreed(here: Process, first: Outgoing) -> Outgoing:
+    """The request, as it comes back with a person's yes to a question of ours."""
+    question = OwnQuestion("topic", "May it?", FORM["requestedSchema"])
+    with pytest.raises(InputNeeded) as asking:
+        await here.rounds.ask_own(tool_call(first), question)
+    result = asking.value.result
+    answers = dict.fromkeys(result["inputRequests"], MAIN)
+    again = outgoing(by_rounds(), answered=answers, state=state_of(result))
+    await here.rounds.ask_own(tool_call(again), question)
+    return again
 
 
 async def test_answers_that_nobody_asked_for_are_left_out() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from toolcrib.errors import (
     CapabilityMissing,
-    LimitExceeded,
     RetryRefused,
+    TooBusy,
     ToolcribBug,
     UpstreamUnreachable,
 )
@@ -40,15 +40,15 @@ async def test_only_so_many_calls_may_wait_for_people() -> None:
         servers.append(server)
         return await server.body(ask)
 
+    hosts = [by_rounds(handle=f"host-{n}") for n in range(3)]
     async with Installation("handshake").process(limits=Limits(parked_calls=2)) as here:
         here.serves(body)
-        results = [
-            await here.rounds.request(outgoing(CALLER, arguments={"n": n})) for n in range(2)
-        ]
-        with pytest.raises(LimitExceeded, match="parked_calls"):
-            await here.rounds.request(outgoing(CALLER, arguments={"n": 2}))
-        assert await here.rounds.request(retry(results[0], arguments={"n": 0})) == DONE
-        third = await here.rounds.request(outgoing(CALLER, arguments={"n": 2}))
+        first = await here.rounds.request(outgoing(CALLER))
+        await here.rounds.request(outgoing(hosts[0]))
+        with pytest.raises(TooBusy, match="as many as parked_calls allows"):
+            await here.rounds.request(outgoing(hosts[1]))
+        assert await here.rounds.request(retry(first)) == DONE
+        third = await here.rounds.request(outgoing(hosts[2]))
         assert third["resultType"] == "input_required"
 
 

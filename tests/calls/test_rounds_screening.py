@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.errors import CapabilityMissing, IncompatibleServer, NotAllowed, UpstreamRefused
+from toolcrib.errors import CapabilityMissing, NotAllowed, ResultInvalid, UpstreamRefused
 from toolcrib.settings import Relayed
 from toolcrib.testing.rounds_rig import (
     BOTH,
@@ -159,14 +159,14 @@ async def test_a_question_that_cannot_be_read_or_shown_fails_the_call(
 ) -> None:
     async with Installation().process() as here:
         here.answers(reply)
-        with pytest.raises(IncompatibleServer, match=reason):
+        with pytest.raises(ResultInvalid, match=reason):
             await here.rounds.request(outgoing(by_rounds()))
 
 
 async def test_a_request_that_is_never_answered_with_questions_is_not() -> None:
     async with Installation().process() as here:
         here.answers(eliciting(state="s"))
-        with pytest.raises(IncompatibleServer, match="completion/complete"):
+        with pytest.raises(ResultInvalid, match="completion/complete"):
             await here.rounds.request(outgoing(by_rounds(), method="completion/complete"))
 
 

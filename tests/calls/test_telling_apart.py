@@ -12,6 +12,7 @@ from toolcrib.errors import (
     LimitExceeded,
     RateLimited,
     RequestTimedOut,
+    TooBusy,
     ToolcribError,
     UpstreamRefused,
     UpstreamUnreachable,
@@ -233,6 +234,25 @@ async def test_what_else_stops_a_call_has_a_code_of_its_own_and_is_never_sent_ag
         await anyio.sleep(1)
         # What may be seen may be another thing, too, with other credentials.
         assert script.walks[Kind.TOOLS] == walks + (code == "auth_required")
+
+
+@pytest.mark.parametrize(
+    ("limit", "retry"),
+    [
+        (LimitExceeded("too large", server="s"), "corrected"),
+        (TooBusy("queue", server="s"), "later"),
+    ],
+)
+async def test_a_limit_is_got_round_by_asking_for_less_or_by_waiting(
+    limit: ToolcribError, retry: str
+) -> None:
+    def stop() -> dict[str, Any]:
+        raise limit
+
+    async with scripted_gateway({"s": Server(stop)}) as gateway:
+        await settled(gateway)
+        told = refused(await gateway.call("s__t", a="1"))
+        assert (told["code"], told["retry"]) == ("limit_exceeded", retry)
 
 
 async def test_a_tools_own_error_is_handed_on_as_it_is() -> None:

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from toolcrib.cli.asking import CAPABILITIES, TerminalAsk, asking_on
-from toolcrib.cli.consent import allowed_beforehand, with_terminal_remedy
+from toolcrib.cli.consent import allowed_beforehand, with_own_remedy
 from toolcrib.cli.output import Output
 from toolcrib.cli.person import Person
 from toolcrib.core.approval import Allowed, AskFirst, Denied, decide
@@ -315,12 +315,17 @@ def test_nobody_is_asked_without_a_terminal_or_where_json_is_wanted(
 @pytest.mark.parametrize("remedy", [None, "run `toolcrib approve 1`"])
 def test_a_call_that_nobody_was_asked_about_names_the_switch(remedy: str | None) -> None:
     needed = ConfirmationNeeded("a person has to approve", remedy=remedy, details={"id": "1"})
-    error = with_terminal_remedy(needed)
+    error = with_own_remedy(needed, as_json=False)
     assert error.remedy is not None
     assert "--yes" in error.remedy
     assert remedy is None or error.remedy.startswith(remedy)
+    assert "terminal" in error.remedy
+    to_a_program = with_own_remedy(needed, as_json=True).remedy
+    assert to_a_program is not None
+    assert "--yes" in to_a_program
+    assert "terminal" not in to_a_program, "with --json nobody is asked there either"
     unseen = ConfirmationNeeded("its definition waits", remedy=remedy)
-    assert with_terminal_remedy(unseen).remedy == remedy, "no switch shows a definition"
+    assert with_own_remedy(unseen, as_json=False).remedy == remedy, "no switch shows a definition"
 
 
 def test_a_yes_beforehand_allows_what_is_asked_and_nothing_that_is_denied() -> None:

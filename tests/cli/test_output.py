@@ -121,6 +121,7 @@ def test_an_error_says_what_and_the_remedy_and_decides_the_exit_code(
             "message": "what",
             "server": error.server,
             "remedy": error.remedy,
+            "details": dict(error.details),
         }
     }
 

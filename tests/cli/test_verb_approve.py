@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Generator
+import webbrowser
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from toolcrib.config.keys import InstallationKey
 from toolcrib.core.snapshot import Kind
 from toolcrib.crib import Crib
 from toolcrib.errors import ConfirmationNeeded, NotAllowed
+from toolcrib.ports import Era
 from toolcrib.settings import Settings
 from toolcrib.testing.approval_desk import ASK, HOUR, RUN, ApprovalDesk, call
 from toolcrib.testing.scripted import ScriptedUpstream, tool
@@ -423,6 +425,65 @@ async def test_at_a_terminal_a_call_is_asked_about(
     assert "Server: other" in desk.stderr.getvalue()
     assert 'path: "/a"' in desk.stderr.getvalue()
     assert len(desk.scripts["other"].calls) == int(goes)
+
+
+FORM: dict[str, Any] = {
+    "message": "Which branch?",
+    "requestedSchema": {"type": "object", "properties": {"b": {"type": "string"}}},
+}
+PAGE = {"mode": "url", "message": "Log in", "url": "https://login.example.com/a?b=c"}
+
+
+@pytest.mark.duty(33)
+@pytest.mark.parametrize("era", ["modern", "handshake"])
+@pytest.mark.parametrize(
+    ("question", "lines", "answer"),
+    [
+        (FORM, ["main", "y"], {"action": "accept", "content": {"b": "main"}}),
+        (FORM, ["!d"], {"action": "decline"}),
+        (PAGE, ["y"], {"action": "accept"}),
+        (PAGE, ["n"], {"action": "decline"}),
+    ],
+    ids=["form", "no form", "page", "no page"],
+)
+async def test_what_a_server_asks_in_mid_call_is_asked_at_the_terminal(
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    era: Era,
+    question: dict[str, Any],
+    lines: list[str],
+    answer: dict[str, Any],
+) -> None:
+    monkeypatch.setattr(asking, "person_at", desk._person)  # pyright: ignore[reportPrivateUsage]
+    opened: list[str] = []
+
+    def start(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", start)
+    script, heard = desk.scripts["other"], list[Any]()
+
+    async def ask(_method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        context = script.contexts[-1]
+        if era == "handshake" and context is not None and context.ask is not None:
+            numbered = {"elicitationId": "1", **question} if question is PAGE else question
+            heard.append(await context.ask("elicitation/create", numbered))
+        elif "inputResponses" in params:
+            heard.extend(params["inputResponses"].values())
+        else:
+            wanted = {"q": {"method": "elicitation/create", "params": question}}
+            return {"resultType": "input_required", "inputRequests": wanted}
+        return {"content": [], "resultType": "complete"}
+
+    script.era, script.on_call = era, ask
+    desk.lines = list(lines)
+    sure = replace(desk.source, consent=True)
+    assert await run_call(sure, desk.output, "other__a", {}, None) is Exit.FINE
+    assert heard == [answer]
+    assert desk.lines == []
+    assert "[server other] " in desk.stderr.getvalue()
+    assert opened == ([PAGE["url"]] if question is PAGE and answer["action"] == "accept" else [])
 
 
 async def test_a_gateway_answers_to_its_own_policy(desk: Desk) -> None:

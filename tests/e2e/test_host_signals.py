@@ -14,7 +14,14 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.testing.live.gateway import serving
 from toolcrib.testing.live.host import http_host, stdio_host
 from toolcrib.testing.live.room import Room
-from toolcrib.testing.raw_client import Events, RawHttp, RawPipe, enveloped, headers_of
+from toolcrib.testing.raw_client import (
+    Events,
+    RawHttp,
+    RawPipe,
+    enveloped,
+    headers_of,
+    message_in,
+)
 from toolcrib.testing.scripted_server import Content, scripted_stdio, tool
 
 TOOLS = [tool("a"), tool("b")]
@@ -94,7 +101,7 @@ async def at_url(http: RawHttp, stack: AsyncExitStack, *, modern: bool) -> Host:
 
     async def ask(method: str) -> dict[str, Any]:
         answer = await (http.ask if modern else http.ask_plainly)(method)
-        return answer.json()["result"]
+        return message_in(answer)["result"]
 
     return Host(told.receive, ask)
 

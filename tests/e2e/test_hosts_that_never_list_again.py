@@ -100,9 +100,9 @@ async def host(room: Room, config: Path, kind: str) -> AsyncGenerator[Ask]:
 
             async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
                 if not modern:
-                    return (await http.ask_plainly(method, params)).json()["result"]
+                    return message_in(await http.ask_plainly(method, params))["result"]
                 named = {**params, "_meta": {HANDLE: "the host that keeps its list"}}
-                return (await http.ask(method, named)).json()["result"]
+                return message_in(await http.ask(method, named))["result"]
 
         yield ask
 

@@ -17,7 +17,7 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.settings import HttpLaunch, Secret, StdioLaunch
 from toolcrib.testing.live.gateway import LiveGateway
 from toolcrib.testing.live.room import Room
-from toolcrib.testing.raw_client import RawPipe, raw_http, raw_pipe
+from toolcrib.testing.raw_client import RawPipe, message_in, raw_http, raw_pipe
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNALLED = "notifications/tools/list_changed"
@@ -111,7 +111,7 @@ async def test_every_definition_passes_unchanged(
             if not modern:
                 await http.shake_hands()
             answer = await (http.ask if modern else http.ask_plainly)(kind.method)
-    items = answer.json()["result"][kind.field]
+    items = message_in(answer)["result"][kind.field]
     served = as_served(kind, items)
     said = {name: as_said(kind, name, it) for name, it in truth[kind].items()}
     assert served == said

@@ -130,6 +130,13 @@ RAW: list[dict[str, Any]] = [
     {"content": [], "structuredContent": 0},
     {"content": [{"type": "future", "x": 1}], "x-vendor": {"b": 1, "a": 2}, "isError": False},
     {"content": [{"type": "image", "data": "AA==", "mimeType": "image/png", "annotations": {}}]},
+    {"content": [{"type": "audio", "data": "/+8=", "mimeType": "audio/wav"}]},
+    {"content": [{"type": "resource", "resource": {"uri": "x://1", "blob": "/+8=\n"}}]},
+    {
+        "content": [{"type": "text", "text": "cut \ud83d"}],
+        "structuredContent": {"\udc00": "\ud800"},
+    },
+    {"content": [{"type": "text", "text": '{"n": 1}'}], "structuredContent": {"n": 1}},
     {"content": [], "_meta": {"vendor.example/x": [1]}},
 ]
 

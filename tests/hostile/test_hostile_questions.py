@@ -109,7 +109,7 @@ async def _consented(here: Process, sent: Outgoing) -> dict[str, Any]:
     question = OwnQuestion("topic", "May it?")
     with pytest.raises(InputNeeded) as asking:
         await here.rounds.ask_own(tool_call(sent), question)
-    yes = {OWN_KEY: {"action": "accept", "content": {}}}
+    yes: dict[str, Any] = {OWN_KEY: {"action": "accept", "content": {}}}
     again = outgoing(sent.requester, answered=yes, state=asking.value.result["requestState"])
     await here.rounds.ask_own(tool_call(again), question)
     return await here.rounds.request(again)

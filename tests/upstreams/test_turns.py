@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import LimitExceeded
+from toolcrib.errors import TooBusy
 from toolcrib.ports import RequestContext
 from toolcrib.settings import Limits
 from toolcrib.testing.rounds_rig import CALLER, DONE, FORM
@@ -35,7 +35,7 @@ class Callers:
             async with self._turns.take():
                 self.begun.append(number)
                 await self._ends[number].wait()
-        except LimitExceeded:
+        except TooBusy:
             self.refused.append(number)
 
     def end(self, number: int) -> None:
@@ -103,7 +103,7 @@ async def test_without_a_queue_a_call_is_refused_as_soon_as_all_turns_are_taken(
 async def test_the_refusal_names_the_limit_and_what_to_do() -> None:
     turns = Turns("git", Limits(calls_per_server=1, queue_per_server=0))
     async with turns.take():
-        with pytest.raises(LimitExceeded) as refused:
+        with pytest.raises(TooBusy) as refused:
             async with turns.take():
                 raise AssertionError("there was no turn left")
     assert refused.value.server == "git"
@@ -134,7 +134,7 @@ async def test_a_crib_keeps_to_the_bounds_and_listing_is_not_bound_by_them() -> 
             nonlocal refused
             try:
                 await catalogs.request("s", "tools/call", {"name": "slow", "arguments": {}})
-            except LimitExceeded:
+            except TooBusy:
                 refused += 1
 
         async with anyio.create_task_group() as tasks:

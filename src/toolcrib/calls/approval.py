@@ -26,6 +26,7 @@ from toolcrib.errors import (
     ConfirmationNeeded,
     NotAllowed,
     StoreUnreachable,
+    TooBusy,
     UpstreamRefused,
 )
 from toolcrib.ports import Clock
@@ -178,6 +179,13 @@ class Approval:
                 " questions, and none can be kept",
                 server=call.server,
                 operator_note=error.message,
+            )
+        except TooBusy as full:
+            return ConfirmationNeeded(
+                f"a person has to approve this call, and it was not put to them: {full.message};"
+                " make the same call again later",
+                server=call.server,
+                remedy=full.remedy,
             )
         command = f"toolcrib approve {waiting.id}"
         return ConfirmationNeeded(

@@ -6,10 +6,11 @@ Through the gateway results pass whole, because hosts clip for models of their o
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from toolcrib.calls.compact import compact
-from toolcrib.calls.cutting import cut_json, cut_text, written
+from toolcrib.calls.cutting import cut_json, cut_text, written, written_within
 from toolcrib.calls.encoding import encode
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import clipped, has_surrogates
@@ -25,6 +26,9 @@ _NOTE: Final = 512
 
 _BLOCKS: Final = 64
 """Bytes of a block apart from its text."""
+
+_MEMBERS: Final = 1_000
+"""Members beside the content that are looked at; a result has a handful."""
 
 
 async def clip(result: Mapping[str, Any], limit: int, keep: Keep) -> dict[str, Any]:
@@ -75,21 +79,30 @@ class _Clipping:
 
     def _take_small_members(self) -> None:
         """Everything beside the content that is small, `isError` first."""
-        names = sorted(self._whole.keys() - {"content"}, key=lambda name: name != "isError")
-        for name in names:
-            size = written(name) + written(self._whole[name]) + 2
-            if name == "isError" or (size <= self._room // 4 and size <= 4 * SMALLEST):
+        own = {"content", "isError", "structuredContent"}
+        others = list(islice((name for name in self._whole if name not in own), _MEMBERS))
+        for name in ("isError", *sorted(others), "structuredContent"):
+            if name not in self._whole:
+                continue
+            head = written(name) + 2
+            most = self._room if name == "isError" else min(self._room // 4, 4 * SMALLEST)
+            size = written_within(self._whole[name], most - head)
+            if size is not None:
                 self._answer[name] = self._whole[name]
-                self._room -= size
+                self._room -= head + size
             elif name != "structuredContent":
                 self._left_out.append(name)
+        more = len(self._whole.keys() - own) - len(others)
+        if more:
+            self._left_out.append(f"{more:,} more members")
 
     async def _take_structured(self, structured: object) -> None:
         """Structured content that was cut would break its schema: it goes on as text."""
         room = max(0, self._room // 2 - _NOTE)
         cut = _json_within(structured, room)
-        uri = await self._keep(encode(structured), "application/json")
-        self._put(*cut, _note("structuredContent, cut to valid JSON", written(structured), uri))
+        whole = encode(structured)
+        uri = await self._keep(whole, "application/json")
+        self._put(*cut, _note("structuredContent, cut to valid JSON", len(whole), uri))
 
     async def _take_blocks(self, blocks: list[Any]) -> None:
         for position, block in enumerate(blocks):

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final
 
 from toolcrib.calls.encoding import encode
+from toolcrib.core.json_floor import json_floor
 from toolcrib.core.jsontypes import is_array, is_object
 
 _NUMERIC: Final = frozenset("0123456789.eE+-")
@@ -16,6 +18,14 @@ _WORTHWHILE: Final = 64
 """Bytes that a part has to have at least to be cut rather than left out."""
 
 _DEEPEST: Final = 32
+
+_LEAST_MEMBER: Final = 5
+"""Bytes of the shortest member, with its comma."""
+
+_LEAST_VALUE: Final = 1
+
+_LOOKS: Final = 16
+"""Parts that are looked at for each byte of room."""
 
 
 def cut_text(text: str, room: int) -> str:
@@ -36,21 +46,15 @@ def cut_text(text: str, room: int) -> str:
     return text[:end]
 
 
-def cut_json(value: object, room: int, depth: int = 0) -> Any:
+def cut_json(value: object, room: int) -> Any:
     """A JSON value of the same kind that fits into `room` bytes; None where none does.
 
     Elements are left out at the end of arrays, large members of objects before small ones, and
-    strings are cut as text. Numbers, `true`, `false` and `null` are whole or not there.
+    strings are cut as text. Numbers, `true`, `false` and `null` are whole or not there. However
+    large the value is, only so much of it is looked at as `room` can hold, some times over.
     """
-    if written(value) <= room:
-        return value
-    if room < _WORTHWHILE or depth >= _DEEPEST:
-        return None
-    if isinstance(value, str):
-        return cut_text(value, room)
-    if is_array(value):
-        return _cut_array(value, room - 2, depth)
-    return _cut_object(value, room - 2, depth) if is_object(value) else None
+    cutting = _Cutting(_LOOKS * room)
+    return value if cutting.size(value, room) is not None else cutting.cut(value, room, 0)
 
 
 def written(value: object) -> int:
@@ -58,33 +62,79 @@ def written(value: object) -> int:
     return len(encode(value))
 
 
-def _cut_array(values: list[Any], room: int, depth: int) -> list[Any]:
-    kept: list[Any] = []
-    for value in values:
-        size = written(value) + 1
-        if size > room:
-            rest = cut_json(value, room - 1, depth + 1)
-            return kept if rest is None else [*kept, rest]
-        kept.append(value)
-        room -= size
-    return kept
+def written_within(value: object, most: int) -> int | None:
+    """Bytes of a value as JSON where they are at most `most`; a larger one is not written."""
+    return _Cutting(most + 1).size(value, most)
 
 
-def _cut_object(members: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
-    """Small members first, so that one large one does not cost them; in their own order."""
-    sizes = {name: written(name) + written(value) + 2 for name, value in members.items()}
-    kept: dict[str, Any] = {}
-    for name in sorted(sizes, key=lambda name: sizes[name] > _SMALL):
-        if sizes[name] <= room:
-            kept[name] = members[name]
-            room -= sizes[name]
-            continue
-        head = written(name) + 2
-        rest = cut_json(members[name], room - head, depth + 1)
-        if rest is not None:
-            kept[name] = rest
-            room -= head + written(rest)
-    return {name: kept[name] for name in members if name in kept}
+class _Cutting:
+    """One value on its way to fewer bytes, of which at most `looks` parts are looked at.
+
+    Each level measures what is below it: without an end to that, a server could nest large things
+    in many members and have all of them walked again and again.
+    """
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+
+    def size(self, value: object, most: int) -> int | None:
+        """Bytes of a value as JSON; None for more than `most`, or where nobody looks any more."""
+        if self._looks <= 0:
+            return None
+        least, looked_at = json_floor(value, most)
+        self._looks -= looked_at
+        if least > most:
+            return None
+        size = written(value)
+        return size if size <= most else None
+
+    def cut(self, value: object, room: int, depth: int) -> Any:
+        """What `cut_json` says of a value that is too large."""
+        if room < _WORTHWHILE or depth >= _DEEPEST or self._looks <= 0:
+            return None
+        if isinstance(value, str):
+            return cut_text(value, room)
+        if is_array(value):
+            return self._array(value, room - 2, depth)
+        return self._object(value, room - 2, depth) if is_object(value) else None
+
+    def _array(self, values: list[Any], room: int, depth: int) -> list[Any]:
+        kept: list[Any] = []
+        for value in values:
+            size = self.size(value, room - 1)
+            if size is None:
+                rest = self.cut(value, room - 1, depth + 1)
+                return kept if rest is None else [*kept, rest]
+            kept.append(value)
+            room -= size + 1
+        return kept
+
+    def _object(self, members: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
+        """Small members first, so that one large one does not cost them; in their own order."""
+        kept: dict[str, Any] = {}
+        heads: dict[str, int] = {}
+        """Of every member that was looked at: the bytes of its name, colon and comma."""
+        for name, value in islice(members.items(), room // _LEAST_MEMBER + 1):
+            if room < _LEAST_MEMBER or self._looks <= 0:
+                break
+            head = heads[name] = written(name) + 2
+            size = self.size(value, min(_SMALL, room) - head)
+            if size is not None:
+                kept[name] = value
+                room -= head + size
+        for name, head in heads.items():
+            if name in kept or room - head < _LEAST_VALUE:
+                continue
+            size = self.size(members[name], room - head)
+            if size is not None:
+                kept[name] = members[name]
+                room -= head + size
+                continue
+            rest = self.cut(members[name], room - head, depth + 1)
+            if rest is not None:
+                kept[name] = rest
+                room -= head + written(rest)
+        return {name: kept[name] for name in heads if name in kept}
 
 
 def _fitting(text: str, room: int) -> int:

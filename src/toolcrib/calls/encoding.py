@@ -8,7 +8,6 @@ from pydantic_core import PydanticSerializationError, to_json
 from toolcrib.core.finite import place_not_finite
 from toolcrib.core.quoting import quoted
 
-
 _LOOKED_AT: Final = 50_000
 """Values that are looked at for the place of a number that is not finite."""
 

@@ -10,21 +10,28 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+import anyio
+
 from toolcrib.calls.call import Requester
 from toolcrib.calls.grants import Asked, Grants, Whose
+from toolcrib.core.fingerprint import hashed
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
-from toolcrib.errors import NotAllowed
+from toolcrib.errors import NotAllowed, TooBusy
 from toolcrib.ports import EntryStore
 from toolcrib.settings import Remember
 
 INBOX: Final = "inbox"
 """The space of an `EntryStore` that they are kept in."""
 MOST: Final = 200
-"""Questions of one principal that wait; beyond, the oldest are dropped."""
+"""Questions of one principal that wait; beyond, new ones are refused and none is dropped."""
+MOST_OF_ONE: Final = 50
+"""Those of one caller: the anonymous share a principal, and nobody may use up their room."""
 ANSWERED_HERE: Final = (LOCAL, ANONYMOUS)
 """The principals whose questions the person at this machine answers."""
 _ID: Final = 10
+_ROOM: Final = 2 * MOST
+"""What the store keeps at most: processes that count at once never push out what waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,8 @@ class Waiting:
 
     @property
     def id(self) -> str:
-        """What the question is called: the same for the same call."""
-        return self.call[:_ID]
+        """What the question is called: the same for the same call of the same caller."""
+        return hashed(f"{self.owner}/{self.call}".encode())[:_ID]
 
     @property
     def asked(self) -> Asked:
@@ -79,16 +86,22 @@ class Inbox:
         self._whose = whose
         self._grants = grants
         self.life = life
+        self._counting = anyio.Lock()
 
     async def put(self, principal: Principal, waiting: Waiting) -> None:
         """Keep a question; one that waits already keeps its time.
 
         Raises:
             StoreUnreachable: It is not kept.
+            TooBusy: Nor is it where as many wait as there is room for.
         """
-        value = json.dumps(asdict(waiting)).encode()
         owner = self._whose(Requester(principal))
-        await self._store.add(INBOX, owner, waiting.id, value, lifetime=self.life, most=MOST)
+        async with self._counting:
+            if await self._store.get(INBOX, owner, waiting.id) is not None:
+                return
+            _check_room([it.owner for it in (await self._entries(principal)).values()], waiting)
+            value = json.dumps(asdict(waiting)).encode()
+            await self._store.add(INBOX, owner, waiting.id, value, lifetime=self.life, most=_ROOM)
 
     async def waiting(self, principals: Sequence[Principal] = ANSWERED_HERE) -> tuple[Waiting, ...]:
         """Every question of these principals, the oldest first."""
@@ -151,6 +164,18 @@ class Inbox:
         raw = await self._store.entries(INBOX, self._whose(Requester(principal)))
         read = {key: _read(value) for key, value in raw.items()}
         return {key: it for key, it in read.items() if it is not None}
+
+
+def _check_room(owners: Sequence[str], waiting: Waiting) -> None:
+    """Raise `TooBusy` where the owners of what waits leave no room for one more question."""
+    own = owners.count(waiting.owner)
+    if own >= MOST_OF_ONE or len(owners) >= MOST:
+        full = f"{own} of this caller" if own >= MOST_OF_ONE else f"{len(owners)}"
+        raise TooBusy(
+            f"the inbox is full: {full} questions wait already",
+            server=waiting.server,
+            remedy="answer them with `toolcrib approve`, or let them expire",
+        )
 
 
 def _permit(waiting: Waiting, seconds: float, *, run: bool) -> None:

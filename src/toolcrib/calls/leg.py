@@ -10,7 +10,7 @@ from toolcrib.calls.screening import check_capabilities
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import quoted
-from toolcrib.errors import IncompatibleServer, UpstreamRefused
+from toolcrib.errors import ResultInvalid, UpstreamRefused
 from toolcrib.protocol.eras import MISSING_CAPABILITY
 from toolcrib.protocol.mrtr import (
     MOST_QUESTIONS,
@@ -51,7 +51,7 @@ async def sent(
     """Send a request once.
 
     Raises as `CatalogAccess.request` does; the refusal of a question where the server did not
-    finish without its answer; `IncompatibleServer` for questions that cannot be read.
+    finish without its answer; `ResultInvalid` for questions that cannot be read.
     """
     context = replace(outgoing.context, capabilities=capabilities, ask=relay)
     try:
@@ -82,7 +82,7 @@ def _asks(outgoing: Outgoing, result: Mapping[str, Any]) -> Asks:
     if outgoing.method not in ROUND_METHODS:
         asked = Malformed(f"{outgoing.method} is not answered with questions")
     if isinstance(asked, Malformed):
-        raise IncompatibleServer(
+        raise ResultInvalid(
             f"{quoted(outgoing.server)} asked for input in a way that cannot be read: "
             f"{asked.reason}",
             server=outgoing.server,

@@ -15,14 +15,20 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
+from toolcrib.calls.call import Requester
 from toolcrib.calls.leg import Reply
 from toolcrib.calls.outgoing import Outgoing
-from toolcrib.errors import LimitExceeded, RetryRefused, ToolcribBug, UpstreamUnreachable
+from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
+from toolcrib.core.quoting import quoted
+from toolcrib.errors import RetryRefused, TooBusy, ToolcribBug, UpstreamUnreachable
 from toolcrib.protocol.mrtr import Question
 from toolcrib.settings import Limits
 
 TOGETHER: Final = 0.02
 """Seconds in which further questions of the same call are waited for, to be asked together."""
+
+_OF_ONE: Final = 4
+"""One caller may hold a call of so many that may be open."""
 
 Run = Callable[["ParkedCall"], Awaitable[Reply]]
 """Sends the call, with its questions put by `ParkedCall.put`; what it comes back with."""
@@ -65,6 +71,11 @@ class ParkedCall:
         if self._result is None:
             raise ToolcribBug("a call was read before it ended")
         return self._result
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person; from its question on, so calls at once all count."""
+        return bool(self._pending) or not self.attended
 
     async def put(self, question: Question) -> Mapping[str, Any]:
         """Put a question of the server to the caller: in the next result that goes to it."""
@@ -187,8 +198,8 @@ class Parking:
         self._tasks: TaskGroup | None = None
 
     def __len__(self) -> int:
-        """How many calls stand still until their callers come back."""
-        return sum(not call.attended for call in self._calls.values())
+        """How many calls wait for a person."""
+        return sum(call.waits for call in self._calls.values())
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -223,10 +234,47 @@ class Parking:
         self._calls.pop(call.name, None)
 
     def check_room(self, call: ParkedCall) -> None:
-        """Raise `LimitExceeded` where too many calls wait for their callers already."""
-        if call.attended and len(self) >= self._limits.parked_calls:
-            raise LimitExceeded(
+        """Raise `TooBusy` where too many calls wait for their callers already.
+
+        One caller may hold a share of the room, and all that cannot prove who they are another,
+        since they choose their handles: a host that lets its questions lie keeps nobody else out.
+        """
+        if call.waits:
+            return
+        most, server = self._limits.parked_calls, call.outgoing.server
+        if len(self) >= most:
+            raise TooBusy(
                 f"{len(self)} calls wait for a person already, as many as parked_calls allows",
-                server=call.outgoing.server,
+                server=server,
                 remedy="answer or let expire what is open, or raise parked_calls",
             )
+        who = call.outgoing.requester
+        waiting = [it.outgoing.requester for it in self._calls.values() if it.waits]
+        own = sum(_caller(it) == _caller(who) for it in waiting)
+        if own >= max(1, most // _OF_ONE):
+            raise TooBusy(
+                f"as many calls of {_called(who)} wait for a person already as one caller may "
+                f"have: {own} of the {most} that parked_calls allows",
+                server=server,
+                remedy="answer or let expire what is open, or raise parked_calls",
+            )
+        unnamed = sum(it.principal == ANONYMOUS for it in waiting)
+        if who.principal == ANONYMOUS and unnamed >= max(1, most * 3 // 4):
+            raise TooBusy(
+                f"as many calls of anonymous callers wait for a person already as all of them "
+                f"may have: {unnamed} of the {most} that parked_calls allows",
+                server=server,
+                remedy="let hosts log in, let expire what is open, or raise parked_calls",
+            )
+
+
+def _caller(requester: Requester) -> tuple[Principal, str]:
+    """Whose room a call takes; the anonymous without a handle are one caller."""
+    return requester.principal, requester.handle
+
+
+def _called(requester: Requester) -> str:
+    """A caller as an error names it; a handle is a secret of its host and stays out."""
+    if requester.principal == ANONYMOUS:
+        return "this anonymous caller" if requester.handle else "anonymous callers without a handle"
+    return "this caller" if requester.principal == LOCAL else quoted(requester.principal.subject)

@@ -127,8 +127,9 @@ class Rounds:
             return self._asked_again(outgoing, state, answers)
         if state.kind == "parked":
             return await self._continued(outgoing, state, answers)
-        if state.granted:
-            await self._single_use.spend(outgoing.server, outgoing.requester, state.mark)
+        await self._single_use.spend(
+            outgoing.server, outgoing.requester, state.mark, consent=bool(state.granted)
+        )
         if state.kind == "visit":
             check_visited(outgoing.server, answers)
             brought = Brought()

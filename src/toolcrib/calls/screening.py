@@ -6,7 +6,7 @@ from typing import Any, Final
 from toolcrib.calls.call import Requester
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quoting import enumerated, quoted
-from toolcrib.errors import CapabilityMissing, IncompatibleServer, NotAllowed
+from toolcrib.errors import CapabilityMissing, NotAllowed, ResultInvalid
 from toolcrib.protocol.elicitation import SecretForm, Unusable, examine, stamped
 from toolcrib.protocol.mrtr import Question, missing
 from toolcrib.settings import Relayed
@@ -48,7 +48,7 @@ def screened(
     Raises:
         CapabilityMissing: The caller did not declare that it can be asked this.
         NotAllowed: The configuration does not relay it, or a form asks for a secret.
-        IncompatibleServer: A question is in no form that a host could show.
+        ResultInvalid: A question is in no form that a host could show.
     """
     check_capabilities(server, missing(askable(requester, relay), questions.values()), requester)
     for question in questions.values():
@@ -101,7 +101,7 @@ def _check_elicitation(server: str, question: Question) -> None:
             remedy="the server has to send the person to a page of its own (url mode)",
         )
     if isinstance(found, Unusable):
-        raise IncompatibleServer(
+        raise ResultInvalid(
             f"{quoted(server)} asked something that cannot be shown: it {found.reason}",
             server=server,
         )

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Final
 
 from toolcrib.calls.call import Requester
-from toolcrib.errors import RetryRefused
+from toolcrib.errors import RetryRefused, StoreUnreachable
 from toolcrib.ports import EntryStore
 from toolcrib.settings import Limits
 
-SPACE: Final = "round-marks"
-"""The space of the entry store in which used marks are kept."""
+_CONSENTS: Final = "round-marks"
+_ROUNDS: Final = "round-marks-plain"
+"""Spaces of the entry store in which used marks are kept: those of what a person agreed to for once
+have their own, so that no number of other rounds pushes them out."""
 
 _MOST: Final = 10_000
 """Marks of one owner that are remembered, for as long as their states could come back."""
@@ -25,19 +27,34 @@ class SingleUse:
         self._owner = owner
         self._limits = limits
 
-    async def spend(self, server: str, requester: Requester, mark: str) -> None:
+    async def spend(
+        self, server: str, requester: Requester, mark: str, *, consent: bool = True
+    ) -> None:
         """Use a mark up.
+
+        Args:
+            server: Named in the error.
+            requester: Who brings it.
+            mark: Of the state.
+            consent: Whether a person agreed to this one call. Where nobody did, a store that cannot
+                be used costs no call: its server has the last word on its own state.
 
         Raises:
             RetryRefused: It was used before.
             StoreUnreachable: Nobody knows whether it was, so it cannot be used.
         """
-        owner, lifetime = self._owner(requester), self._limits.state_seconds
+        owner, space = self._owner(requester), _CONSENTS if consent else _ROUNDS
         # A state may be opened in the last moment of its life, by a clock that is a little behind.
-        fresh = await self._entries.add(SPACE, owner, mark, b"1", lifetime=lifetime * 2, most=_MOST)
+        lifetime = self._limits.state_seconds * 2
+        try:
+            fresh = await self._entries.add(space, owner, mark, b"1", lifetime=lifetime, most=_MOST)
+        except StoreUnreachable:
+            if consent:
+                raise
+            return
         if not fresh:
             raise RetryRefused(
-                "this answer of a person was used already: it was good for one call",
+                "this request state was used already: it was good for one request",
                 server=server,
                 remedy="send the request anew, without requestState and inputResponses",
             )

@@ -16,11 +16,16 @@ def allowed_beforehand(policy: ApprovalSettings) -> ApprovalSettings:
     return ApprovalSettings(rules, "allow" if policy.otherwise == "ask" else policy.otherwise)
 
 
-def with_terminal_remedy(needed: ConfirmationNeeded) -> ConfirmationNeeded:
-    """The error, with what the person who typed the command can do about a question besides."""
+def with_own_remedy(needed: ConfirmationNeeded, *, as_json: bool) -> ConfirmationNeeded:
+    """The error, with what whoever gave the command can do about a question besides.
+
+    A program that reads JSON is never asked, at a terminal neither.
+    """
     if "id" not in needed.details:
         return needed
-    how = "or call again with --yes, or from a terminal, where you are asked"
+    how = "or call again with --yes"
+    if not as_json:
+        how += ", or from a terminal, where you are asked"
     return ConfirmationNeeded(
         needed.message,
         server=needed.server,

@@ -177,6 +177,7 @@ def error_view(error: ToolcribError) -> View:
         "message": error.message,
         "server": error.server,
         "remedy": error.remedy,
+        "details": dict(error.details),
     }
     return View(shown, {"error": document})
 

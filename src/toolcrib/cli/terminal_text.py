@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from toolcrib.core.invisible import escaped
+
 _WIDE: Final = 10_000
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _SPACE: Final = re.compile(r"\s+")
@@ -10,12 +12,14 @@ _SPACE: Final = re.compile(r"\s+")
 
 def visible(text: str) -> str:
     r"""The text with every character that does not print as its escape, line breaks apart."""
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(
+    printable = "".join(
         character if character.isprintable() or character == "\n" else _escaped(character)
         for character in text.expandtabs(4).replace("\r\n", "\n")
     )
+    # What counts as printable may still show nothing: fillers, empty patterns, selectors.
+    return "\n".join(map(escaped, printable.split("\n")))
 
 
 def one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from toolcrib.calls.call import Requester
 from toolcrib.cli.asking import asking_on
 from toolcrib.cli.call_result import call_exit, call_view
-from toolcrib.cli.consent import with_terminal_remedy
+from toolcrib.cli.consent import with_own_remedy
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.exposed import find
 from toolcrib.cli.opening import Source, opened, read_all
@@ -35,6 +35,6 @@ async def call(
                     tool, arguments, requester=requester, timeout=timeout
                 )
             except ConfirmationNeeded as needed:
-                raise with_terminal_remedy(needed) from None
+                raise with_own_remedy(needed, as_json=output.as_json) from None
         output.show(call_view(result))
         return call_exit(result)

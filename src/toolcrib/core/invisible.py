@@ -25,8 +25,15 @@ _SUSPECT = re.compile(
     "|[\ufe0e\ufe0f](?=[\ufe0e\ufe0f])"
 )
 
-_UNSEEN = re.compile(f"{_SUSPECT.pattern}|[\n\r\t\u2028\u2029\ud800-\udfff]")
-"""Also what makes one line look like several, and what no message can carry."""
+_BLANK = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+"""What looks like a space and is none, or is empty: a shell and a path tell them apart."""
+_UNSEEN = re.compile(
+    f"{_SUSPECT.pattern}"
+    f"|[{_BLANK}\n\r\t\u2028\u2029\ud800-\udfff]"
+    f"|(?<!{_VISIBLE})[\ufe0e\ufe0f](?!\u20e3)"
+)
+"""Also what makes one line look like several, what no message can carry, blanks, and variation
+selectors that vary no symbol."""
 
 
 def invisible_notes(definition: object, canonical_text: bytes) -> tuple[str, ...]:
@@ -62,7 +69,7 @@ def visible(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text with codes for what `invisible_notes` would report and for all that breaks lines."""
+    """The text with codes for what `invisible_notes` would report, line breaks and blanks."""
     return _UNSEEN.sub(_escape, text)
 
 

@@ -1,7 +1,8 @@
 """JSON as it is shown to a person who decides over it: all of it visible, none of it acting.
 
-What hides, turns the direction of writing or breaks a line is escaped. Long texts are clipped one
-by one, each with its length, so that a long argument never pushes the next one out of sight.
+What hides, turns the direction of writing or breaks a line is escaped. Where not everything has
+room, long texts are clipped one by one to their beginning and end, with how much there is between:
+so a long argument never pushes the next one out of sight, nor its beginning its own end.
 """
 
 import json
@@ -11,11 +12,11 @@ from typing import Any, Final
 
 from toolcrib.core.canonical import canonical
 from toolcrib.core.invisible import escaped
+from toolcrib.core.json_floor import json_floor
 from toolcrib.core.jsontypes import is_array, is_object
-from toolcrib.core.quoting import excerpt
 
 _TEXT: Final = 500
-"""Characters of one text."""
+"""Characters of one text, where not all of every text has room."""
 _ROOM: Final = 6_000
 """Characters in all."""
 _DEPTH: Final = 32
@@ -33,33 +34,55 @@ def in_plain_sight(arguments: Mapping[str, Any], *, room: int = _ROOM) -> str:
     """
     if not arguments:
         return "(none)"
+    least, _ = json_floor(arguments, room)
+    if least <= room:
+        text = "\n".join(_lines(arguments, room, room))
+        if len(text) <= room:
+            return text
+    lines = _lines(arguments, room, _TEXT)
+    text = "\n".join(lines)
+    if len(text) <= room:
+        return text
+    share = max(40, room // len(lines) - 40)  # what is left out is counted in words
+    return _ends("\n".join(_ends(line, share) for line in lines), room)
+
+
+def _lines(arguments: Mapping[str, Any], room: int, longest: int) -> list[str]:
+    """Each argument, with at most so many characters of each text."""
     most = max(_FEWEST, room // min(len(arguments), _MEMBERS))
     lines = [
-        f"{_name(name)}: {_value(value, most)}"
+        f"{_name(name)}: {_value(value, most, longest)}"
         for name, value in islice(arguments.items(), _MEMBERS)
     ]
     if len(arguments) > _MEMBERS:
         lines.insert(0, f"({len(arguments):,} arguments in all, of which the first are shown)")
-    text = "\n".join(lines)
-    if len(text) <= room:
+    return lines
+
+
+def _ends(text: str, longest: int) -> str:
+    """The text as it is, or its beginning and end, and how many characters stand between them.
+
+    What does harm may stand at either end: a shell runs the last command, too.
+    """
+    if len(text) <= longest:
         return text
-    share = max(40, room // len(lines) - 40)  # an excerpt says how long the whole is
-    text = "\n".join(excerpt(line, share) for line in lines)
-    return excerpt(text, room)
+    tail = longest // 2
+    between = len(text) - longest
+    return f"{text[: longest - tail]} … ({between:,} characters left out) … {text[-tail:]}"
 
 
 def _name(name: str) -> str:
     """A name that cannot be taken for more than a name."""
-    name = escaped(excerpt(name, 80))
+    name = escaped(_ends(name, 80))
     return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
 
 
-def _value(value: object, most: int) -> str:
+def _value(value: object, most: int, longest: int) -> str:
     """A value, of which at most so many values inside are looked at."""
     try:
-        clipped = _Clipping(most).of(value)
+        clipped = _Clipping(most, longest).of(value)
     except _TooDeep:
-        return excerpt(_compact(value), _TEXT)
+        return _ends(_compact(value), longest)
     text = json.dumps(clipped, ensure_ascii=False, indent=2)
     return "\n".join(escaped(line) for line in text.split("\n"))
 
@@ -78,8 +101,9 @@ class _TooDeep(Exception):
 class _Clipping:
     """Copies a value with every long text clipped, and every long row."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, longest: int) -> None:
         self._left = most
+        self._longest = longest
 
     def of(self, value: object, depth: int = 1) -> object:
         """The copy; what is left out of it is said in its place. Raises `_TooDeep`."""
@@ -87,7 +111,7 @@ class _Clipping:
         if depth > _DEPTH and (is_array(value) or is_object(value)):
             raise _TooDeep
         if isinstance(value, str):
-            return excerpt(value, _TEXT)
+            return _ends(value, self._longest)
         if is_array(value):
             shown: list[object] = []
             for inner in value:
@@ -100,7 +124,7 @@ class _Clipping:
     def _members(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
         shown: dict[str, object] = {}
         for key, inner in value.items():
-            name = excerpt(key, _TEXT)
+            name = _ends(key, self._longest)
             if self._left <= 0:
                 name, inner = "…", f"({len(value):,} members in all)"  # noqa: PLW2901 - the last
             # Names that look alike once they are clipped must not hide each other's values.

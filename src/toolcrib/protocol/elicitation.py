@@ -197,14 +197,12 @@ def _harmless_words(schema: Any, levels: int = _LEVELS) -> Any:
     if levels == 0:
         return {}
     clean = dict(schema)
-    for word in ("title", "description"):
-        if word in clean:
-            clean[word] = harmless(clean[word])
+    clean |= {word: harmless(clean[word]) for word in ("title", "description") if word in clean}
     for choices in ("oneOf", "anyOf"):
         if is_array(clean.get(choices)):
             clean[choices] = [_harmless_words(choice, levels - 1) for choice in clean[choices]]
-    if is_array(clean.get("enumNames")):
-        clean["enumNames"] = [harmless(name) for name in clean["enumNames"]]
+    if is_array(names := clean.get("enumNames")):
+        clean["enumNames"] = list(map(harmless, names))
     if "items" in clean:
         clean["items"] = _harmless_words(clean["items"], levels - 1)
     return clean

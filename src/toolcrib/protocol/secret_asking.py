@@ -17,17 +17,20 @@ from toolcrib.core.lookalikes import as_it_looks
 from toolcrib.protocol.forms import Field, Form
 
 _SECRETS: Final = (
-    r"pass ?words?|pass ?phrases?|pass ?codes?|passwd|pwd"
-    r"|(?:api|access|secret|private|signing|encryption|master|account|auth|ssh|service) ?keys?"
+    r"pass ?words?|pass ?phrases?|pass ?codes?|pass ?keys?|passwd|pwd"
+    r"|(?:api|access|secret|private|signing|encryption|master|account|auth|ssh|service|recovery"
+    r"|backup|decryption|wallet) ?keys?"
     r"|secret access keys?|(?:client|app|application|consumer|shared|totp|webhook) secrets?"
     r"|(?:access|auth|authentication|authorization|api|bearer|refresh|session|security|personal"
     r"|personal access|oauth|jwt|id|login|github|gitlab|slack|bot|deploy|identity) tokens?"
+    r"|your (?:\w+ )?token|(?:github|gitlab|azure|devops) pat"
     r"|credentials?|bearer"
     r"|(?:credit|debit|bank|payment) ?card(?: numbers?| details?)?|card numbers?|card pan"
     r"|cvv2?|cvc2?|(?:card )?security codes?|card verification (?:value|code)s?"
     r"|pin (?:code|number)s?|(?:your|card|bank|sim) pin"
     r"|(?:seed|recovery|backup|mnemonic|wallet|secret) (?:phrase|word|code)s?|mnemonic"
-    r"|(?:one time|verification|authentication|authenticator|login|2fa|mfa|otp|sms|access)"
+    r"|(?:one time|verification|authentication|authenticator|login|2 ?fa|tfa|mfa|otp|sms|access"
+    r"|(?:two|2|second|multi) ?(?:factor|step)(?: auth\w*)?)"
     r" (?:pass ?)?(?:code|word)s?|otp|totp"
     # German, French, Spanish and Portuguese, Italian, Dutch, Nordic, Polish, Turkish, Russian
     r"|passwort|kennwort|zugangsdaten|api schlussel|geheimschlussel|kreditkartennummer"
@@ -52,11 +55,12 @@ _ABOUT: Final = (
 
 _WHOLE_NAMES: Final = re.compile(
     r"(?:(?:the|your|my|new|old|current|confirm|repeat|user|admin|root|db) )*"
-    r"(?:token|secret|pin|pass|mnemonic|passcode|secrets|auth|authorization|jwt)"
+    r"(?:token|pat|secret|pin|pass|mnemonic|passcode|secrets|auth|authorization|jwt)"
 )
 """Names that ask for a secret when nothing else is in them."""
 
 _NAMED: Final = re.compile(rf"\b(?:{_SECRETS})\b(?!{_ABOUT})")
+_ALONE: Final = re.compile(_SECRETS)
 _PROPERTY_OF: Final = re.compile(
     r"\b(?:names?|labels?|titles?|ids?|number|count|types? of|kind|description|notes?|alias|owner"
     r"|length|expir\w*|path|location|url|file|reason|purpose|postal|zip|which|whose)\b"
@@ -75,6 +79,10 @@ _REQUESTED: Final = re.compile(
 _SENTENCES: Final = re.compile(r"[.!?;:]+(?:\s|$)|[\u3002\uff01\uff1f\n]")
 _OPENING_WORDS: Final = 8
 """A description says first what a field holds; what it mentions later may be anything."""
+
+_LETTERS: Final = {"@": "a", "4": "a", "$": "s", "5": "s", "0": "o", "3": "e", "1": "i", "!": "i"}
+_SIGN: Final = re.compile(r"(?<=[^\W\d_]|[@$])[@$!01345](?=[^\W\d_]|[@$])")
+"""A sign or digit inside a word that stands for a letter."""
 
 _MOST_TEXT: Final = 4_000
 
@@ -112,7 +120,8 @@ def _describes(item: Field) -> bool:
 def _requests(message: object) -> bool:
     """Whether the text above a form asks for a secret."""
     return any(
-        _has_secret(words) and (_REQUESTED.search(words) or _UNSPACED.search(words))
+        _ALONE.fullmatch(words)
+        or (_has_secret(words) and (_REQUESTED.search(words) or _UNSPACED.search(words)))
         for words in _sentences(message)
     )
 
@@ -132,7 +141,10 @@ def _sentences(text: object) -> Iterator[str]:
 
 
 def _readings(text: object, *, name: bool = False) -> Iterator[str]:
-    """A text as words in lower case without accents; and once more with lookalikes replaced."""
+    """A text as words in lower case without accents; and again with lookalikes replaced.
+
+    These are letters of other scripts, and signs and digits inside a word (`p@ssw0rd`).
+    """
     if not isinstance(text, str):
         return
     plain = unicodedata.normalize("NFKC", visible(text[:_MOST_TEXT]))
@@ -142,8 +154,12 @@ def _readings(text: object, *, name: bool = False) -> Iterator[str]:
     apart = unicodedata.normalize("NFKD", plain)
     bare = "".join(char for char in apart if not "\u0300" <= char <= "\u036f")
     bare = bare.replace("\u0131", "i").replace("\u0142", "l")
-    words = " ".join(re.split(r"[\W_]+", unicodedata.normalize("NFC", bare))).strip()
+    composed = unicodedata.normalize("NFC", bare)
+    words = _words(composed)
     yield words
-    folded = as_it_looks(words)
-    if folded != words:
-        yield folded
+    spelled = _SIGN.sub(lambda sign: _LETTERS[sign[0]], composed)
+    yield from {as_it_looks(words), _words(spelled), as_it_looks(_words(spelled))} - {words}
+
+
+def _words(text: str) -> str:
+    return " ".join(re.split(r"[\W_]+", text)).strip()

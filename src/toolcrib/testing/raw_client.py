@@ -13,7 +13,15 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from toolcrib.settings import HttpLaunch, StdioLaunch
 
-__all__ = ["RawHttp", "RawPipe", "enveloped", "headers_of", "raw_http", "raw_pipe"]
+__all__ = [
+    "RawHttp",
+    "RawPipe",
+    "enveloped",
+    "headers_of",
+    "message_in",
+    "raw_http",
+    "raw_pipe",
+]
 
 _LINE: Final = 64 * 1024 * 1024
 _MODERN: Final = "2026-07-28"
@@ -164,6 +172,21 @@ class RawHttp:
         method = "GET" if message is None else "POST"
         async with self.http.stream(method, self.url, headers=sent, json=message) as response:
             yield response, Events(response)
+
+
+def message_in(response: httpx2.Response) -> dict[str, Any]:
+    """The answer in a whole response: its body, or the last message of its event stream.
+
+    An answer that takes longer than a moment goes to hosts of the handshake revisions as a stream.
+    """
+    if response.headers["content-type"].startswith("application/json"):
+        return response.json()
+    told = [
+        line.removeprefix("data:").strip()
+        for line in response.text.splitlines()
+        if line.startswith("data:")
+    ]
+    return json.loads([data for data in told if data][-1])
 
 
 class Events:

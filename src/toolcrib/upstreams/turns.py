@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from toolcrib.errors import LimitExceeded
+from toolcrib.errors import TooBusy
 from toolcrib.ports import Ask, RequestContext
 from toolcrib.settings import Limits
 
@@ -41,7 +41,7 @@ class Turns:
         """One turn, for as long as the context lasts.
 
         Raises:
-            LimitExceeded: `queue_per_server` calls wait already.
+            TooBusy: `queue_per_server` calls wait already.
         """
         await self._come_up()
         turn = Turn(self)
@@ -77,7 +77,7 @@ class Turns:
 
     async def _come_up(self) -> None:
         if self._free.value == 0 and self._waiting >= self._most_waiting:
-            raise LimitExceeded(
+            raise TooBusy(
                 f"{self._waiting} calls wait for {self._server!r} already, as many as "
                 "queue_per_server allows",
                 server=self._server,

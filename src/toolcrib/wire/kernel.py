@@ -5,7 +5,7 @@ from typing import Any, Final
 from mcp_types import methods
 from pydantic import ValidationError
 
-from toolcrib.core.jsontypes import is_object
+from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.errors import CapabilityMissing, ToolcribBug
 from toolcrib.protocol.eras import MODERN_VERSIONS
 from toolcrib.protocol.mrtr import MOST_QUESTIONS
@@ -40,6 +40,9 @@ resources."""
 
 ASK_SECONDS: Final = 900.0
 """How long a host may take to answer a question, where nobody says otherwise."""
+
+_MOST_VALUES: Final = 5_000
+"""Values in all answers that a request brings."""
 
 _MOST_PLACES: Final = 1_000
 """Faults of one request of which the first are told."""
@@ -148,9 +151,7 @@ def refusal_before_handshake(method: str) -> RpcFault:
 
 def _check_shape(request: HostRequest) -> None:
     """Refuse methods that the revision does not have, and parameters that do not fit its schema."""
-    answers = request.params.get("inputResponses")
-    if is_object(answers) and len(answers) > MOST_QUESTIONS:
-        raise invalid_params(f"inputResponses holds more than {MOST_QUESTIONS} answers")
+    _check_answers(request.params.get("inputResponses"))
     try:
         methods.validate_client_request(request.method, request.version, request.params)
     except KeyError:
@@ -158,6 +159,24 @@ def _check_shape(request: HostRequest) -> None:
     except ValidationError as error:
         where = ", ".join(_places(error))
         raise invalid_params(f"Invalid request parameters: {where}") from None
+
+
+def _check_answers(answers: object) -> None:
+    """Refuse more answers than anybody asks for.
+
+    They are of many types, each with a fault of its own for each value: a request of two megabytes
+    was a minute of validation.
+    """
+    if is_object(answers) and len(answers) > MOST_QUESTIONS:
+        raise invalid_params(f"inputResponses holds more than {MOST_QUESTIONS} answers")
+    stack, values = [answers], 0
+    while stack:
+        node = stack.pop()
+        inner = node.values() if is_object(node) else node if is_array(node) else ()
+        values += len(inner)
+        if values > _MOST_VALUES:
+            raise invalid_params(f"inputResponses holds more than {_MOST_VALUES:,} values")
+        stack += inner
 
 
 def _places(error: ValidationError) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from toolcrib.errors import ChangedSilently, ToolcribError, ToolGone
+from toolcrib.errors import ChangedSilently, TooBusy, ToolcribError, ToolGone
 
 Retry = Literal["corrected", "later", "no"]
 """Whether to call again: with other arguments or another tool, unchanged after a while, or not at
@@ -48,7 +48,13 @@ def refusal(error: ToolcribError, tool: str) -> dict[str, Any]:
 
 
 def _retry(error: ToolcribError) -> Retry:
-    """As its code says; a tool that is gone can be made up for where its new name is known."""
+    """As its code says, but where the error knows better.
+
+    A tool that is gone can be made up for where its new name is known, and a limit on what goes on
+    at a time by waiting.
+    """
+    if isinstance(error, TooBusy):
+        return "later"
     if isinstance(error, ToolGone) and "inputSchema" in error.details:
         return "corrected"
     if isinstance(error, ChangedSilently) and "inputSchema" not in error.details:

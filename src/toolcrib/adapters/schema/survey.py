@@ -51,13 +51,13 @@ class Survey:
     """Whether it was left in the middle: it contains itself, or is beyond every limit."""
 
 
-def survey(value: object) -> Survey:
-    """Look at every value once."""
+def survey(value: object, most: int = _MOST_NODES) -> Survey:
+    """Look at every value once, unless there are more than `most`."""
     found = Survey()
     level: list[object] = [value]
     while level:
         found.nodes += len(level)
-        if found.nodes > _MOST_NODES or found.depth > _MOST_LEVELS:
+        if found.nodes > most or found.depth > _MOST_LEVELS:
             found.endless = True
             break
         inner: list[object] = []

@@ -112,7 +112,9 @@ class _Walk:
 
     def _of_array(self, place: Place, value: JsonArray, total: int, depth: int) -> int:
         if place.unique:
-            total = self._in_bounds(total + survey(value).units)
+            # What is given up on is not walked first.
+            self._in_bounds(total + len(value))
+            total = self._in_bounds(total + survey(value, self._limit).units)
         first = place.first_items
         if not first and not place.each_item and all(map(_is_idle, place.other_item)):
             return total

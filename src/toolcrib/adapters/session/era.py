@@ -245,7 +245,8 @@ def _outcome(failure: Failure) -> ProbeError | ProbeTimedOut | ProbeExited:
         case UpstreamRefused():
             return ProbeError(failure.rpc_code, failure.data, status)
         case ResultInvalid():
-            return ProbeError(INTERNAL_ERROR, None, status)
+            # Over HTTP, a proxy may have cut or replaced what the server said.
+            return ProbeError(INTERNAL_ERROR if status is None else None, None, status)
         case UpstreamUnreachable():
             return ProbeExited() if status is None else ProbeError(None, None, status)
         case _:

@@ -67,6 +67,8 @@ def map_error(error: MCPError, *, server: str, http: bool) -> ToolcribError:
         )
     if outcome.fault == "too_large":
         return LimitExceeded(message, server=server, details=details)
+    if outcome.fault == "unreadable":
+        return ResultInvalid(message, server=server, remedy=outcome.remedy, details=details)
     return UpstreamUnreachable(message, server=server, remedy=outcome.remedy, details=details)
 
 

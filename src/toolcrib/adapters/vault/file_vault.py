@@ -9,8 +9,10 @@ One file for each secret, so that processes need no lock to write different ones
 one login.
 """
 
+import errno
 import os
 import secrets
+import stat
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Final
@@ -89,8 +91,7 @@ class FileVault:
     def _read(self, key: str) -> bytes | None:
         path = self._path(key)
         try:
-            with path.open("rb") as file:
-                sealed = file.read(_MOST_BYTES + 1)
+            sealed = _content(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -131,10 +132,28 @@ class FileVault:
                 return
             nonce = secrets.token_bytes(_NONCE)
             sealed = _MAGIC + nonce + self._cipher.encrypt(nonce, value, _MAGIC + key.encode())
+            if len(sealed) > _MOST_BYTES:
+                raise VaultUnusable(
+                    f"the saved login {path} cannot be written: it has {len(sealed):,} bytes, and "
+                    f"a file of the vault at most {_MOST_BYTES:,}",
+                    remedy="ask the authorization server for smaller tokens",
+                )
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _replace(path, sealed)
         except OSError as error:
             raise _unusable(path, error, "written") from None
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds, and one byte more than it may at most.
+
+    Raises `OSError` for anything but a regular file: a pipe there would make the reader wait.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        return file.read(_MOST_BYTES + 1)
 
 
 def _replace(path: Path, content: bytes) -> None:
