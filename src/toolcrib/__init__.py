@@ -10,7 +10,7 @@ from toolcrib.version import __version__
 
 if TYPE_CHECKING:
     from toolcrib.calls.call import Requester
-    from toolcrib.calls.questions import (
+    from toolcrib.calls.rounds.questions import (
         CANCELLED,
         DECLINED,
         Callbacks,
@@ -59,24 +59,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CANCELLED": "toolcrib.calls.questions",
-    "DECLINED": "toolcrib.calls.questions",
-    "Callbacks": "toolcrib.calls.questions",
+    "CANCELLED": "toolcrib.calls.rounds.questions",
+    "DECLINED": "toolcrib.calls.rounds.questions",
+    "Callbacks": "toolcrib.calls.rounds.questions",
     "CatalogAccess": "toolcrib.catalog.access",
     "Crib": "toolcrib.crib",
     "Field": "toolcrib.protocol.forms",
     "Form": "toolcrib.protocol.forms",
-    "FormQuestion": "toolcrib.calls.questions",
+    "FormQuestion": "toolcrib.calls.rounds.questions",
     "HttpLaunch": "toolcrib.settings",
     "Item": "toolcrib.core.snapshot",
     "Kind": "toolcrib.core.snapshot",
     "Page": "toolcrib.protocol.pages",
-    "PageQuestion": "toolcrib.calls.questions",
+    "PageQuestion": "toolcrib.calls.rounds.questions",
     "Principal": "toolcrib.core.partition",
     "PublishedChange": "toolcrib.catalog.access",
     "Reading": "toolcrib.catalog.reading",
     "Requester": "toolcrib.calls.call",
-    "Said": "toolcrib.calls.questions",
+    "Said": "toolcrib.calls.rounds.questions",
     "Secret": "toolcrib.settings",
     "ServerSettings": "toolcrib.settings",
     "Settings": "toolcrib.settings",

@@ -13,9 +13,9 @@ from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Seen, ToolCall
 from toolcrib.calls.calling import Calling, Calls, Tools
-from toolcrib.calls.clipping import clip
-from toolcrib.calls.compact import compact
-from toolcrib.calls.results import INPUT_REQUIRED
+from toolcrib.calls.results.clipping import clip
+from toolcrib.calls.results.compact import compact
+from toolcrib.calls.results.results import INPUT_REQUIRED
 from toolcrib.catalog.approvals import Approvals
 from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.keeper import Keeper, Surroundings

@@ -6,9 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.calls.approval_question import duration
+from toolcrib.calls.approval.question import duration
 from toolcrib.calls.call import Requester
-from toolcrib.calls.own_questions import InputNeeded, OwnAnswer
+from toolcrib.calls.rounds.own_questions import InputNeeded, OwnAnswer
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.errors import BadArguments, ConfirmationNeeded, NotAllowed, StoreUnreachable
 from toolcrib.settings import ApprovalRule

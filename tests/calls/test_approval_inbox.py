@@ -5,8 +5,8 @@ from typing import Any
 import anyio
 import pytest
 
+from toolcrib.calls.approval.inbox import MOST_OF_ONE
 from toolcrib.calls.call import Requester
-from toolcrib.calls.inbox import MOST_OF_ONE
 from toolcrib.core.partition import ANONYMOUS
 from toolcrib.errors import CapabilityMissing, ConfirmationNeeded, NotAllowed, UpstreamRefused
 from toolcrib.settings import ApprovalRule

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.calls.questions import (
+from toolcrib.calls.rounds.questions import (
     CANCELLED,
     DECLINED,
     Callbacks,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.calls.clipping import SMALLEST, clip
-from toolcrib.calls.cutting import cut_json, cut_text, written
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.clipping import SMALLEST, clip
+from toolcrib.calls.results.cutting import cut_json, cut_text, written
+from toolcrib.calls.results.encoding import encode
 from toolcrib.core.jsontypes import is_array, is_object
 
 MEGABYTES = 5 * 1024 * 1024

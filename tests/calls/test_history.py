@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.calls.history import History
+from toolcrib.calls.ledger.history import History
 from toolcrib.calls.seams import Past
 from toolcrib.catalog.access import PublishedChange
 from toolcrib.core.canonical import canonical

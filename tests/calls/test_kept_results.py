@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcrib.adapters.store.memory_entries import MemoryEntries
-from toolcrib.calls import kept_results
 from toolcrib.calls.call import Requester
-from toolcrib.calls.encoding import encode
-from toolcrib.calls.kept_results import KeptResults, is_kept_uri, part_uri
+from toolcrib.calls.results import kept as kept_results
+from toolcrib.calls.results.encoding import encode
+from toolcrib.calls.results.kept import KeptResults, is_kept_uri, part_uri
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import Principal
 from toolcrib.errors import StoreUnreachable

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from toolcrib.adapters.sqlite.store import open_store
 from toolcrib.adapters.store.memory_entries import MemoryEntries
-from toolcrib.calls import ledger as ledger_module
-from toolcrib.calls.account import PAUSE
 from toolcrib.calls.call import Requester
-from toolcrib.calls.ledger import Ledger
-from toolcrib.calls.ledger_store import KEPT, RENEWED
+from toolcrib.calls.ledger import ledger as ledger_module
+from toolcrib.calls.ledger.account import PAUSE
+from toolcrib.calls.ledger.ledger import Ledger
+from toolcrib.calls.ledger.shown import Shown, Single
+from toolcrib.calls.ledger.sights import Sight, Sights
+from toolcrib.calls.ledger.store import KEPT, RENEWED
 from toolcrib.calls.seams import Sights as SightsSeam
-from toolcrib.calls.shown import Shown, Single
-from toolcrib.calls.sights import Sight, Sights
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.core.snapshot import Item

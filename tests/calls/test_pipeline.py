@@ -10,8 +10,8 @@ import pytest
 
 from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
 from toolcrib.calls.calling import Calls
-from toolcrib.calls.own_questions import InputNeeded
 from toolcrib.calls.pipeline import CHANGES_KEY, Pipeline, Surroundings
+from toolcrib.calls.rounds.own_questions import InputNeeded
 from toolcrib.core.naming import expose
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.errors import (

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from toolcrib.adapters.schema.checker import JsonSchemaChecker
-from toolcrib.calls.compact import compact, says
-from toolcrib.calls.encoding import encode
-from toolcrib.calls.results import finished, output_faults
+from toolcrib.calls.results.compact import compact, says
+from toolcrib.calls.results.encoding import encode
+from toolcrib.calls.results.results import finished, output_faults
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.errors import LimitExceeded, ResultInvalid
 from toolcrib.facts import CallFailed, Finding

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.encoding import encode
-from toolcrib.calls.questions import Callbacks, FormQuestion, PageQuestion, Said
+from toolcrib.calls.results.encoding import encode
+from toolcrib.calls.rounds.questions import Callbacks, FormQuestion, PageQuestion, Said
 from toolcrib.core.partition import Principal
 from toolcrib.crib import Crib
 from toolcrib.settings import Limits

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.own_questions import InputNeeded, OwnQuestion
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.own_questions import InputNeeded, OwnQuestion
 from toolcrib.core.partition import Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import (

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.own_questions import OWN_KEY, InputNeeded, OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.own_questions import OWN_KEY, InputNeeded, OwnAnswer, OwnQuestion
 from toolcrib.core.partition import Principal
 from toolcrib.errors import CapabilityMissing, RetryRefused, UpstreamRefused
 from toolcrib.ports import Ask

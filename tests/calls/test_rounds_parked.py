@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.outgoing import Outgoing
+from toolcrib.calls.rounds.outgoing import Outgoing
 from toolcrib.core.partition import Principal
 from toolcrib.errors import (
     CapabilityMissing,

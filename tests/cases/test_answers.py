@@ -13,8 +13,8 @@ import pytest
 
 from toolcrib.adapters.observing.prometheus_observer import PrometheusObserver
 from toolcrib.calls.call import Requester
-from toolcrib.calls.clipping import clip
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.clipping import clip
+from toolcrib.calls.results.encoding import encode
 from toolcrib.cli.call_result import call_exit, call_view
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.output import Output

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from toolcrib.adapters.store.memory import MemoryStore
-from toolcrib.calls.unapproved import awaits_approval
+from toolcrib.calls.approval.unapproved import awaits_approval
 from toolcrib.catalog.access import PublishedChange
 from toolcrib.catalog.approvals import APPROVED, Approvals
 from toolcrib.config.keys import InstallationKey

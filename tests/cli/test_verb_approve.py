@@ -13,7 +13,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from toolcrib.calls.inbox import Waiting
+from toolcrib.calls.approval.inbox import Waiting
 from toolcrib.cli import asking, opening, verb_approve, verb_approve_changes
 from toolcrib.cli.app import app
 from toolcrib.cli.exits import Exit, UsageError

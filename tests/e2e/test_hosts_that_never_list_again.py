@@ -12,6 +12,7 @@ import pytest
 from toolcrib.testing.live.gateway import serving
 from toolcrib.testing.live.host import http_host, stdio_host
 from toolcrib.testing.live.room import Room
+from toolcrib.testing.raw_client import message_in
 from toolcrib.testing.scripted_server import (
     Content,
     Profile,

@@ -8,8 +8,8 @@ import anyio.lowlevel
 import pytest
 
 from toolcrib.adapters.store.memory_entries import MemoryEntries
+from toolcrib.calls.approval.inbox import MOST, MOST_OF_ONE
 from toolcrib.calls.call import Requester, ToolCall
-from toolcrib.calls.inbox import MOST, MOST_OF_ONE
 from toolcrib.cli.terminal_text import one_line
 from toolcrib.core.approval import Allowed, AskFirst, Denied, decide
 from toolcrib.core.partition import ANONYMOUS, LOCAL

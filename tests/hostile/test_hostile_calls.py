@@ -10,12 +10,12 @@ import pytest
 
 from toolcrib.adapters.schema import survey, work
 from toolcrib.adapters.schema.checker import JsonSchemaChecker
-from toolcrib.calls import cutting
 from toolcrib.calls.call import Requester
-from toolcrib.calls.clipping import clip
-from toolcrib.calls.compact import says
-from toolcrib.calls.cutting import cut_json, written
-from toolcrib.calls.encoding import NotFinite, encode
+from toolcrib.calls.results import cutting
+from toolcrib.calls.results.clipping import clip
+from toolcrib.calls.results.compact import says
+from toolcrib.calls.results.cutting import cut_json, written
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.core.json_floor import json_floor
 from toolcrib.core.partition import ANONYMOUS
 from toolcrib.core.schema_diff import schema_changes

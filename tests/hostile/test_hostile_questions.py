@@ -6,8 +6,8 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.own_questions import OWN_KEY, InputNeeded, OwnQuestion
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.own_questions import OWN_KEY, InputNeeded, OwnQuestion
 from toolcrib.errors import RetryRefused
 from toolcrib.protocol.elicitation import answer_fault, harmless, stamped
 from toolcrib.protocol.forms import MOST_CHOICES, parse_form

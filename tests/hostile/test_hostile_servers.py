@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolcrib.adapters.jsonrpc_line import read_line
-from toolcrib.calls.results import finished
+from toolcrib.calls.results.results import finished
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quarantine import judge
 from toolcrib.core.snapshot import Item, Kind, Quarantined

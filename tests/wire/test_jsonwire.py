@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.calls.encoding import NotFinite, encode
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.wire.jsonwire import (
     Prepared,
     decode,

@@ -9,12 +9,12 @@ unknown digest never refuse anything.
 from dataclasses import dataclass
 from typing import Final
 
+from toolcrib.calls.approval.unapproved import awaits_approval
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.encoding import NotFinite, encode
 from toolcrib.calls.refused import Refusals
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.calls.seams import Sights
 from toolcrib.calls.tasks import check_no_task
-from toolcrib.calls.unapproved import awaits_approval
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.admit import Asked, Go, admit

@@ -4,16 +4,16 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from toolcrib.calls.answers import Answers
-from toolcrib.calls.approval import Approval
-from toolcrib.calls.history import History
-from toolcrib.calls.kept_results import KeptResults
-from toolcrib.calls.ledger import Ledger
+from toolcrib.calls.approval.answers import Answers
+from toolcrib.calls.approval.approval import Approval
+from toolcrib.calls.ledger.history import History
+from toolcrib.calls.ledger.ledger import Ledger
+from toolcrib.calls.ledger.owners import Owners
 from toolcrib.calls.names import Names
-from toolcrib.calls.owners import Owners
-from toolcrib.calls.parked import Parking
 from toolcrib.calls.pipeline import Pipeline, Surroundings
-from toolcrib.calls.rounds import Rounds
+from toolcrib.calls.results.kept import KeptResults
+from toolcrib.calls.rounds.parked import Parking
+from toolcrib.calls.rounds.rounds import Rounds
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import expose
 from toolcrib.ports import Clock, EntryStore, Keys, Observer, SchemaChecker, Sealer

@@ -3,8 +3,8 @@
 from typing import Final
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.ledger import Ledger
-from toolcrib.calls.sights import Sight
+from toolcrib.calls.ledger.ledger import Ledger
+from toolcrib.calls.ledger.sights import Sight
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import NameTable, Style, near
 from toolcrib.core.quoting import enumerated, quoted

@@ -8,10 +8,10 @@ import anyio
 
 from toolcrib.calls.admission import TOOLS, Admission, Admitted
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.own_questions import InputNeeded
 from toolcrib.calls.peers import outdated, seen_of
 from toolcrib.calls.refused import Refusals, Shown
-from toolcrib.calls.results import INPUT_REQUIRED, finished, output_faults, output_invalid
+from toolcrib.calls.results.results import INPUT_REQUIRED, finished, output_faults, output_invalid
+from toolcrib.calls.rounds.own_questions import InputNeeded
 from toolcrib.calls.seams import Approving, Past, Sending, Sights
 from toolcrib.calls.second_look import SecondLook
 from toolcrib.calls.telling import UNEXECUTED, Complaint, complaint_in, complaint_of

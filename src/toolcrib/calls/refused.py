@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.encoding import NotFinite
+from toolcrib.calls.results.encoding import NotFinite
 from toolcrib.calls.seams import Past, Sights
 from toolcrib.core import admit as verdicts
 from toolcrib.core import refusal_words

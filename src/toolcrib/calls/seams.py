@@ -12,7 +12,7 @@ from toolcrib.ports import RequestContext
 
 
 class Sights(Protocol):
-    """What callers were shown, each its own (`calls.ledger.Ledger`)."""
+    """What callers were shown, each its own (`calls.ledger.ledger.Ledger`)."""
 
     async def contract(
         self, requester: Requester, server: str, key: str, *, now: str = ""
@@ -29,7 +29,7 @@ class Sights(Protocol):
 
 
 class Past(Protocol):
-    """What recent generations held (`calls.history.History`)."""
+    """What recent generations held (`calls.ledger.history.History`)."""
 
     def item(self, server: str, key: str, contract: str | None = None) -> Item | None:
         """The earlier definition with this contract, or the newest earlier one; None: forgotten."""
@@ -41,7 +41,7 @@ class Past(Protocol):
 
 
 class Approving(Protocol):
-    """Asks a person, where policy wants that (`calls.approval`)."""
+    """Asks a person, where policy wants that (`calls.approval.approval`)."""
 
     async def confirm(self, call: ToolCall, item: Item) -> None:
         """Return when the call may go out as it is.
@@ -55,7 +55,7 @@ class Approving(Protocol):
 
 
 class Sending(Protocol):
-    """Sends an admitted call, and has what its server asks meanwhile answered (`calls.rounds`)."""
+    """Sends an admitted call, and has what its server asks meanwhile answered (`calls.rounds.rounds`)."""
 
     def continues(self, call: ToolCall) -> bool:
         """Whether a retry goes on with a call that is open at its server: nothing is sent anew."""

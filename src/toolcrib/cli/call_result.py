@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from toolcrib.calls.compact import twin_of
+from toolcrib.calls.results.compact import twin_of
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.json_text import json_text
 from toolcrib.cli.output import View

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from toolcrib.calls.unapproved import awaits_approval
+from toolcrib.calls.approval.unapproved import awaits_approval
 from toolcrib.catalog.reading import Reading
 from toolcrib.cli.exits import UsageError
 from toolcrib.core.naming import NameTable, Original, expose, near

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from toolcrib.calls.approval_question import duration
-from toolcrib.calls.inbox import Waiting
+from toolcrib.calls.approval.inbox import Waiting
+from toolcrib.calls.approval.question import duration
 from toolcrib.cli.output import View
 from toolcrib.cli.tables import BAD, DIM, GOOD
 from toolcrib.cli.terminal_text import ago, one_line, visible

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolcrib.calls.answers import Answers
-from toolcrib.calls.approval_question import duration
-from toolcrib.calls.inbox import Inbox, Waiting
+from toolcrib.calls.approval.answers import Answers
+from toolcrib.calls.approval.inbox import Inbox, Waiting
+from toolcrib.calls.approval.question import duration
 from toolcrib.cli.exits import Exit, UsageError
 from toolcrib.cli.inbox_view import answered_view, inbox_view, waiting_lines
 from toolcrib.cli.opening import Source, StoreAlarm, parts_of

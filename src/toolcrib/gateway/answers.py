@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolcrib.calls.results import check_size
+from toolcrib.calls.results.results import check_size
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import literal, quoted
 from toolcrib.errors import ResultInvalid

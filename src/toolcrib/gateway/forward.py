@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from toolcrib.calls.calling import Calls
-from toolcrib.calls.kept_results import is_kept_uri
-from toolcrib.calls.outgoing import Outgoing
 from toolcrib.calls.pipeline import CHANGES_KEY
+from toolcrib.calls.results.kept import is_kept_uri
+from toolcrib.calls.rounds.outgoing import Outgoing
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.mirrored import mirrored

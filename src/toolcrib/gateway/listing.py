@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.calls.encoding import encode
-from toolcrib.calls.sights import Sight, Sights
+from toolcrib.calls.ledger.sights import Sight, Sights
+from toolcrib.calls.results.encoding import encode
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.fingerprint import exposed_digest
 from toolcrib.core.jsontypes import is_object

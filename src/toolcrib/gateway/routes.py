@@ -4,8 +4,8 @@ from typing import Final
 
 from toolcrib.calls.admission import unavailable
 from toolcrib.calls.call import Requester
-from toolcrib.calls.kept_results import is_kept_uri
-from toolcrib.calls.ledger import Ledger
+from toolcrib.calls.ledger.ledger import Ledger
+from toolcrib.calls.results.kept import is_kept_uri
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.naming import Original, near

@@ -7,11 +7,11 @@ from typing import Any
 import anyio
 
 from toolcrib.adapters.store.memory_entries import MemoryEntries
-from toolcrib.calls.answers import Answers
-from toolcrib.calls.approval import Approval
+from toolcrib.calls.approval.answers import Answers
+from toolcrib.calls.approval.approval import Approval
+from toolcrib.calls.approval.inbox import Waiting
 from toolcrib.calls.call import Requester, ToolCall
-from toolcrib.calls.inbox import Waiting
-from toolcrib.calls.own_questions import OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.own_questions import OwnAnswer, OwnQuestion
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import Principal
 from toolcrib.core.quarantine import judge

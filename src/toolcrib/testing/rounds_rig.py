@@ -9,10 +9,10 @@ import anyio
 from toolcrib.adapters.sealing import AesSealer
 from toolcrib.adapters.store.memory_entries import MemoryEntries
 from toolcrib.calls.call import Requester, Retry, ToolCall
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.owners import Owners
-from toolcrib.calls.parked import Parking
-from toolcrib.calls.rounds import Rounds
+from toolcrib.calls.ledger.owners import Owners
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.parked import Parking
+from toolcrib.calls.rounds.rounds import Rounds
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind

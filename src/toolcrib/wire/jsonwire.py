@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.encoding import encode
 
 
 @dataclass(frozen=True, slots=True, eq=False)

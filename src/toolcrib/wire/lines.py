@@ -15,7 +15,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from toolcrib.calls.encoding import NotFinite, encode
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.core.jsontypes import is_object
 from toolcrib.wire.jsonwire import decode, encode_error, encode_response
 

@@ -8,7 +8,7 @@ them the whole list.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.encoding import encode
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.errors import ToolcribBug
 from toolcrib.protocol.envelope import SERVER_INFO_KEY

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import anyio
 
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.encoding import encode
 from toolcrib.wire.http.guard import Headers, Turned
 
 Message = MutableMapping[str, Any]

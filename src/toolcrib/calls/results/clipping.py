@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from toolcrib.calls.compact import compact
-from toolcrib.calls.cutting import cut_json, cut_text, written, written_within
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.compact import compact
+from toolcrib.calls.results.cutting import cut_json, cut_text, written, written_within
+from toolcrib.calls.results.encoding import encode
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import clipped, has_surrogates
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolcrib.calls.encoding import NotFinite, encode
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.core.canonical import canonical
 from toolcrib.core.jsontypes import is_array, is_object
 

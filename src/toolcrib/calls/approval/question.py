@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.own_questions import OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.own_questions import OwnAnswer, OwnQuestion
 from toolcrib.core.invisible import escaped
 from toolcrib.core.plain_sight import in_plain_sight
 from toolcrib.core.snapshot import Item

@@ -5,9 +5,9 @@ from typing import Final
 
 import anyio
 
-from toolcrib.calls.ledger_store import RENEWED, LedgerStore, Owner
-from toolcrib.calls.shown import Shown
-from toolcrib.calls.sights import Sight, Sights, Tool
+from toolcrib.calls.ledger.shown import Shown
+from toolcrib.calls.ledger.sights import Sight, Sights, Tool
+from toolcrib.calls.ledger.store import RENEWED, LedgerStore, Owner
 from toolcrib.core.snapshot import Item
 from toolcrib.errors import StoreUnreachable
 from toolcrib.ports import Clock

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.cutting import cut_text
-from toolcrib.calls.owners import Owners
+from toolcrib.calls.ledger.owners import Owners
+from toolcrib.calls.results.cutting import cut_text
 from toolcrib.core.jsontypes import is_object
 from toolcrib.errors import LimitExceeded, StoreUnreachable
 from toolcrib.ports import EntryStore, Keys

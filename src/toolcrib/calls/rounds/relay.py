@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.screening import screened
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.screening import screened
 from toolcrib.core.quoting import quoted
 from toolcrib.errors import CapabilityMissing, LimitExceeded, ToolcribError, UpstreamRefused
 from toolcrib.protocol.elicitation import answer_fault, passed_on

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final
 
-from toolcrib.calls.encoding import encode
+from toolcrib.calls.results.encoding import encode
 from toolcrib.core.json_floor import json_floor
 from toolcrib.core.jsontypes import is_array, is_object
 

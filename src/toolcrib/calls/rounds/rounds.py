@@ -26,7 +26,8 @@ from typing import Any, Final
 
 import anyio
 
-from toolcrib.calls.asking import (
+from toolcrib.calls.call import Requester, ToolCall
+from toolcrib.calls.rounds.asking import (
     Answers,
     as_passed_on,
     asked_at_once,
@@ -34,16 +35,15 @@ from toolcrib.calls.asking import (
     check_answers,
     check_visited,
 )
-from toolcrib.calls.call import Requester, ToolCall
-from toolcrib.calls.leg import Asks, Reply, sent
-from toolcrib.calls.outgoing import Outgoing, outgoing_call
-from toolcrib.calls.own_questions import InputNeeded, OwnAnswer, OwnQuestion
-from toolcrib.calls.own_rounds import OwnRounds
-from toolcrib.calls.parked import ParkedCall, Parking
-from toolcrib.calls.relay import Put, Relay
-from toolcrib.calls.round_state import RoundState, Seals, gathered
-from toolcrib.calls.screening import askable, check_capabilities, screened
-from toolcrib.calls.single_use import SingleUse
+from toolcrib.calls.rounds.leg import Asks, Reply, sent
+from toolcrib.calls.rounds.outgoing import Outgoing, outgoing_call
+from toolcrib.calls.rounds.own_questions import InputNeeded, OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.own_rounds import OwnRounds
+from toolcrib.calls.rounds.parked import ParkedCall, Parking
+from toolcrib.calls.rounds.relay import Put, Relay
+from toolcrib.calls.rounds.screening import askable, check_capabilities, screened
+from toolcrib.calls.rounds.single_use import SingleUse
+from toolcrib.calls.rounds.state import RoundState, Seals, gathered
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.partition import ANONYMOUS
 from toolcrib.core.quoting import quoted

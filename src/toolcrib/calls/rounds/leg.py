@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.relay import Relay
-from toolcrib.calls.screening import check_capabilities
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.relay import Relay
+from toolcrib.calls.rounds.screening import check_capabilities
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import quoted

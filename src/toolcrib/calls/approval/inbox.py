@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import anyio
 
+from toolcrib.calls.approval.grants import Asked, Grants, Whose
 from toolcrib.calls.call import Requester
-from toolcrib.calls.grants import Asked, Grants, Whose
 from toolcrib.core.fingerprint import hashed
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.outgoing import Outgoing
+from toolcrib.calls.rounds.outgoing import Outgoing
 from toolcrib.core.canonical import canonical
 from toolcrib.errors import BadArguments, LimitExceeded, RetryRefused
 from toolcrib.ports import Sealer

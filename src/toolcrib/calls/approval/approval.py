@@ -7,12 +7,12 @@ call, made again after a yes, goes out once.
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from toolcrib.calls.answers import Answers
-from toolcrib.calls.approval_question import Said, question_of, said_in
+from toolcrib.calls.approval.answers import Answers
+from toolcrib.calls.approval.grants import Asked, grantee, may_remember
+from toolcrib.calls.approval.inbox import Waiting
+from toolcrib.calls.approval.question import Said, question_of, said_in
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.grants import Asked, grantee, may_remember
-from toolcrib.calls.inbox import Waiting
-from toolcrib.calls.own_questions import OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.own_questions import OwnAnswer, OwnQuestion
 from toolcrib.core.approval import Allowed, AskFirst, Denied, decide
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed

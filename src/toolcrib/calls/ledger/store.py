@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
 
-from toolcrib.calls import ledger_rows as rows
-from toolcrib.calls.owners import Owners
-from toolcrib.calls.shown import Listed, Shown
-from toolcrib.calls.sights import Sights, Tool
+from toolcrib.calls.ledger import rows
+from toolcrib.calls.ledger.owners import Owners
+from toolcrib.calls.ledger.shown import Listed, Shown
+from toolcrib.calls.ledger.sights import Sights, Tool
 from toolcrib.errors import LimitExceeded
 from toolcrib.ports import EntryStore
 

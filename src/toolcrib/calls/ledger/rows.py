@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from toolcrib.calls.shown import LISTINGS, Listed, Single
-from toolcrib.calls.sights import Tool
+from toolcrib.calls.ledger.shown import LISTINGS, Listed, Single
+from toolcrib.calls.ledger.sights import Tool
 from toolcrib.core.jsontypes import is_array, is_number
 
 _LATEST: Final = 1e12

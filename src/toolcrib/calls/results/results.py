@@ -7,7 +7,7 @@ Both forms of a result pass untouched: its content blocks and its structured con
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolcrib.calls.encoding import NotFinite, encode
+from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.core.jsontypes import described, is_array, is_object
 from toolcrib.core.quoting import clipped, enumerated, literal, quoted
 from toolcrib.core.snapshot import Item

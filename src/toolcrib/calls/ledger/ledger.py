@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from toolcrib.calls.account import Account, Patience
 from toolcrib.calls.call import Requester
-from toolcrib.calls.ledger_store import LedgerStore, Owner
-from toolcrib.calls.owners import Owners
-from toolcrib.calls.sights import Sight, Sights
+from toolcrib.calls.ledger.account import Account, Patience
+from toolcrib.calls.ledger.owners import Owners
+from toolcrib.calls.ledger.sights import Sight, Sights
+from toolcrib.calls.ledger.store import LedgerStore, Owner
 from toolcrib.core.partition import ANONYMOUS, Principal
 from toolcrib.core.snapshot import Item
 from toolcrib.ports import Clock, EntryStore, Keys

@@ -1,13 +1,13 @@
 """Our own questions on their way to a person and back, at once or by a round."""
 
-from toolcrib.calls.asking import asked_once, brought_by, check_answers
 from toolcrib.calls.call import Retry
-from toolcrib.calls.outgoing import Outgoing
-from toolcrib.calls.own_questions import OWN_KEY, InputNeeded, OwnAnswer, OwnQuestion
-from toolcrib.calls.parked import Parking
-from toolcrib.calls.round_state import RoundState, Seals
-from toolcrib.calls.screening import askable, check_capabilities
-from toolcrib.calls.single_use import SingleUse
+from toolcrib.calls.rounds.asking import asked_once, brought_by, check_answers
+from toolcrib.calls.rounds.outgoing import Outgoing
+from toolcrib.calls.rounds.own_questions import OWN_KEY, InputNeeded, OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.parked import Parking
+from toolcrib.calls.rounds.screening import askable, check_capabilities
+from toolcrib.calls.rounds.single_use import SingleUse
+from toolcrib.calls.rounds.state import RoundState, Seals
 from toolcrib.core.jsontypes import is_object
 from toolcrib.protocol.mrtr import InputRequired, missing
 

@@ -1,8 +1,8 @@
 """What people answered, and what they are still asked: one per process, over the shared store."""
 
-from toolcrib.calls.grants import Grants
-from toolcrib.calls.inbox import Inbox
-from toolcrib.calls.owners import Owners
+from toolcrib.calls.approval.grants import Grants
+from toolcrib.calls.approval.inbox import Inbox
+from toolcrib.calls.ledger.owners import Owners
 from toolcrib.ports import EntryStore, Keys
 from toolcrib.settings import Limits
 

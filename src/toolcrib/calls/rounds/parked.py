@@ -16,8 +16,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.leg import Reply
-from toolcrib.calls.outgoing import Outgoing
+from toolcrib.calls.rounds.leg import Reply
+from toolcrib.calls.rounds.outgoing import Outgoing
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.core.quoting import quoted
 from toolcrib.errors import RetryRefused, TooBusy, ToolcribBug, UpstreamUnreachable

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolcrib.calls.sights import Sight, Sights, Tool
+from toolcrib.calls.ledger.sights import Sight, Sights, Tool
 
 LISTINGS: Final = 3
 """Listings that are remembered of a caller: tools that the newest shows no more are known from the

@@ -1,0 +1,1 @@
+"""What a person is asked before a call, and what was answered."""

@@ -1,0 +1,1 @@
+"""What callers were shown, and what there was before."""

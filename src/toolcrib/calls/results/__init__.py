@@ -1,0 +1,1 @@
+"""Results: checked for everybody, and cut for a model."""

@@ -1,0 +1,1 @@
+"""Questions in mid-call: whoever asks them, and however the caller can be asked."""
