@@ -55,7 +55,7 @@ class Approving(Protocol):
 
 
 class Sending(Protocol):
-    """Sends an admitted call, and has what its server asks meanwhile answered (`calls.rounds.rounds`)."""
+    """Sends an admitted call, and has what its server asks meanwhile answered (`calls.rounds`)."""
 
     def continues(self, call: ToolCall) -> bool:
         """Whether a retry goes on with a call that is open at its server: nothing is sent anew."""
