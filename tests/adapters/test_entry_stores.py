@@ -151,3 +151,15 @@ async def test_memory_does_not_grow_with_what_is_written_again(
     assert len(store._expiries) < 10  # pyright: ignore[reportPrivateUsage] - what is not shown
     clock.advance(901)
     assert await store.get("s", "o", "k") is None
+
+
+async def test_what_is_kept_for_no_time_stays_away_when_the_clock_is_set_back(
+    tmp_path: Path,
+) -> None:
+    rig = SqliteRig(tmp_path)
+    for store in (MemoryEntries(rig.clock), rig.entries(0)):
+        rig.clock.advance(10.0)
+        await store.put("space", "o", {"a": b""}, lifetime=0.0, most=1)
+        rig.clock.advance(-2.0)
+        assert await store.get("space", "o", "a") is None
+    rig.close()

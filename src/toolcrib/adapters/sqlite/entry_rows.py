@@ -84,7 +84,6 @@ def write(
 ) -> None:
     """Keep values; the caller holds the write transaction."""
     connection.execute(PRUNE, {"now": now, "limit": PRUNED_AT_ONCE})
-    remove_expired(connection, place, now)
     for key, value in values.items():
         connection.execute(
             _WRITE,
@@ -94,6 +93,8 @@ def write(
                 "expires_at": expires_at,
             },
         )
+    # After writing: what is written with no time to live must not come back with the clock either.
+    remove_expired(connection, place, now)
     connection.execute(
         _KEEP_MOST,
         {**_bound(place, now), "most": most},
