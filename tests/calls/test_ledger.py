@@ -71,10 +71,10 @@ class Watched:
     async def add(
         self, space: str, owner: str, key: str, value: bytes, *, lifetime: float, most: int
     ) -> bool:
-        raise NotImplementedError
+        raise AssertionError("a ledger does not ask for this")
 
     async def take(self, space: str, owner: str, key: str) -> bytes | None:
-        raise NotImplementedError
+        raise AssertionError("a ledger does not ask for this")
 
     async def drop(self, space: str, owner: str, key: str | None = None) -> int:
         await self.ask("drop")

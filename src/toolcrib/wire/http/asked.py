@@ -55,7 +55,7 @@ class Asked:
         return _result(waiting.response)
 
     def take(self, response: Mapping[str, Any]) -> None:
-        """Take a posted response; one to no open question of this session is late, or foreign."""
+        """Take a posted response; one to no open question of its host is late, or foreign."""
         request_id = response.get("id")
         waiting = self._waiting.get(request_id) if isinstance(request_id, int) else None
         if waiting is not None and not waiting.answered.is_set():

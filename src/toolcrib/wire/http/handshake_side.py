@@ -125,7 +125,7 @@ class HandshakeSide:
     async def _take_up(
         self, session: Session, last_event_id: str, receive: Receive, send: Send
     ) -> None:
-        """Send the rest of the answer that an event id belongs to: one of this session alone."""
+        """Send the rest of the answer that an event id belongs to, where it is this host's own."""
         self.sessions.shelf.tidy()
         found = place(last_event_id)
         reply = None if found is None else session.streams.get(found[0])
