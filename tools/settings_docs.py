@@ -4,32 +4,43 @@ import ast
 import json
 import re
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from inspect import getsource
 from typing import Any, get_args
 
 from generated import ROOT, write_or_check
 from toolcrib import settings
+from toolcrib.config.skills_toml import SKILL_KEYS
 from toolcrib.config.toolcrib_toml import GATEWAY_KEYS, TUNING_KEYS
 
 PAGE = ROOT / "docs" / "configuration.md"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 COUNTS = {
     "calls_per_server",
+    "candidates",
     "give_up_after",
     "handles",
     "kept_results",
     "ledger_entries",
     "name_length",
+    "output_tokens",
     "parked_calls",
-    "redirect_port",
+    "per_minute",
+    "pinned_tokens",
     "queue_per_server",
+    "redirect_port",
     "rounds",
     "schema_depth",
     "schema_work",
+    "search_chars",
+    "search_hits",
+    "search_hits_most",
+    "share",
+    "token_factor",
     "walk_items",
     "walk_pages",
     "walks_per_minute",
+    "window",
 }
 """Numbers that are neither seconds nor bytes."""
 ELSEWHERE = {"waits", "reconnect", "tools"}
@@ -61,6 +72,8 @@ def written(name: str, value: Any) -> str:
             return f"`{str(value).lower()}`"
         case None:
             return "not set"
+        case _ if value is MISSING:
+            return "needed"
         case str():
             return f'`"{value}"`'
         case tuple():
@@ -70,7 +83,7 @@ def written(name: str, value: Any) -> str:
         case _ if name in COUNTS:
             return f"{value:,}"
         case _:
-            return f"{value:,g} s"
+            return f"{value:,.10g} s"
 
 
 def size(number: int) -> str:
@@ -119,6 +132,11 @@ TABLES = {
     "reconnect": rows_of(settings.Reconnect),
     "server": of_server(),
     "oauth": rows_of(settings.OAuthSettings),
+    "exposure": rows_of(settings.ExposureSettings),
+    "search": rows_of(settings.SearchSettings, {"method"}),
+    "subagent": rows_of(settings.SubagentSettings),
+    "dynamic": rows_of(settings.DynamicSettings),
+    "skill": rows_of(settings.Skill, SKILL_KEYS),
 }
 
 

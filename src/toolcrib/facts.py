@@ -178,6 +178,33 @@ class HostNotified:
 
 
 @dataclass(frozen=True, slots=True)
+class ExposureChanged:
+    """What models are shown at the start became more or less."""
+
+    before: str
+    exposure: str
+    """full, search, code."""
+    tokens: int
+    """What all definitions cost, counted as far as it took to decide."""
+    reason: str
+    """A sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallModelAsked:
+    """A small model was to choose among the hits of a search."""
+
+    outcome: str
+    """chosen, none_fits, unreadable; paused and over_budget, where it was not asked; or the code of
+    the error."""
+    seconds: float
+    invented: int = 0
+    """Choices that were no candidates."""
+    detail: str = ""
+    """What went wrong and what to do, for the operator; nothing of any question."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreDegraded:
     """The store, or what it held of a catalog, cannot be used; the detail says how it goes on."""
 
@@ -201,6 +228,8 @@ Fact = (
     | CallFailed
     | Listed
     | HostNotified
+    | ExposureChanged
+    | SmallModelAsked
     | StoreDegraded
 )
 

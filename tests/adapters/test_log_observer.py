@@ -85,6 +85,7 @@ def test_names_of_events_are_words() -> None:
         (facts.CallForwarded("s", "tools/call", "t", "tool_error", 0.1), logging.DEBUG),
         (facts.CallForwarded("s", "tools/call", "t", "timeout", 0.1), logging.INFO),
         (facts.RefreshFailed("s", "tools", "timeout", "d", 1.0), logging.WARNING),
+        (facts.ExposureChanged("full", "search", 6_000, "why"), logging.INFO),
         (facts.StoreDegraded("d"), logging.WARNING),
         (facts.Invalidated("s", "tools", "signal"), logging.DEBUG),
     ],
@@ -165,3 +166,18 @@ def test_logs_go_to_standard_error_unless_told_otherwise(
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err.endswith("INFO    hello\n")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "level"),
+    [
+        ("chosen", logging.DEBUG),
+        ("none_fits", logging.DEBUG),
+        ("paused", logging.DEBUG),
+        ("over_budget", logging.DEBUG),
+        ("unreadable", logging.WARNING),
+        ("auth_required", logging.WARNING),
+    ],
+)
+def test_a_small_model_that_fails_is_worth_a_warning(outcome: str, level: int) -> None:
+    assert level_of(facts.SmallModelAsked(outcome, 1.0)) == level

@@ -169,3 +169,16 @@ def test_a_scrape_is_text_that_prometheus_reads() -> None:
     names = re.findall(rb"^# TYPE (\S+)", PrometheusObserver().render(), re.MULTILINE)
     assert names
     assert all(name.startswith(b"toolcrib_") for name in names)
+
+
+def test_choices_of_a_small_model_are_counted_and_timed_where_it_was_asked() -> None:
+    found = after(
+        facts.SmallModelAsked("chosen", 0.3, 2),
+        facts.SmallModelAsked("timeout", 5.0),
+        facts.SmallModelAsked("paused", 0.0),
+        facts.SmallModelAsked("over_budget", 0.0),
+    )
+    assert found["small_model_choices_total{outcome=chosen}"] == 1
+    assert found["small_model_choices_total{outcome=over_budget}"] == 1
+    assert found["small_model_seconds_count"] == 2
+    assert found["small_model_invented_total"] == 2

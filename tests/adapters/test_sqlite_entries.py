@@ -165,6 +165,7 @@ async def test_an_older_file_gets_its_entries_and_keeps_the_rest(tmp_path: Path)
     store.close()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TABLE entries")
+        connection.execute("DROP TABLE vectors")
         connection.execute("PRAGMA user_version = 1")
     store = open_store(path, clock, Recorder())
     assert isinstance(store, SqliteStore)

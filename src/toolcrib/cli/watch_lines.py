@@ -72,7 +72,13 @@ def _said(fact: Fact) -> tuple[str, str]:
             return f"{fact.code}: {fact.detail}", UNSURE
         case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
             return _said_of_call(fact)
-        case facts.Listed() | facts.HostNotified() | facts.StoreDegraded():
+        case (
+            facts.Listed()
+            | facts.HostNotified()
+            | facts.ExposureChanged()
+            | facts.SmallModelAsked()
+            | facts.StoreDegraded()
+        ):
             return _said_of_crib(fact)
         case _:
             return _said_of_catalog(fact)
@@ -94,7 +100,11 @@ def _said_of_call(
 
 
 def _said_of_crib(
-    fact: facts.Listed | facts.HostNotified | facts.StoreDegraded,
+    fact: facts.Listed
+    | facts.HostNotified
+    | facts.ExposureChanged
+    | facts.SmallModelAsked
+    | facts.StoreDegraded,
 ) -> tuple[str, str]:
     match fact:
         case facts.Listed():
@@ -102,6 +112,12 @@ def _said_of_crib(
             return f"a host was given {fact.items} {fact.kind}, {state}", DIM
         case facts.HostNotified():
             return f"a host was told that {fact.kind} changed", DIM
+        case facts.ExposureChanged():
+            return f"models are shown {fact.exposure} now: {fact.reason}", UNSURE
+        case facts.SmallModelAsked():
+            detail = f": {fact.detail}" if fact.detail else ""
+            said = f"a small model was to choose: {fact.outcome} in {fact.seconds:.3f} s{detail}"
+            return said, UNSURE if detail else DIM
         case facts.StoreDegraded():
             return f"the store cannot be used: {fact.detail}", BAD
         case _:

@@ -42,6 +42,8 @@ class Entry:
     off: bool
     """Whether the entry switches itself off."""
     report: Report
+    description: str = ""
+    """What it says of itself; empty where that is no text."""
 
 
 def read_entry(server_id: str, node: Node, scope: Scope) -> Entry:
@@ -56,7 +58,10 @@ def read_entry(server_id: str, node: Node, scope: Scope) -> Entry:
     fields = Fields(node, scope, report)
     off = _is_off(fields)
     launch = _launch(fields)
-    return Entry(server_id, node, None if report.failed else launch, off, report)
+    said = fields.given.get("description")
+    description = said.value if said is not None and isinstance(said.value, str) else ""
+    launch = None if report.failed else launch
+    return Entry(server_id, node, launch, off, report, description)
 
 
 def _is_off(fields: Fields) -> bool:

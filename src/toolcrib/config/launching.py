@@ -64,7 +64,7 @@ def http_launch(fields: Fields, address: str, transport: HttpTransport) -> HttpL
     _warn_without_effect(fields, STDIO_ONLY, "a remote server takes none: send headers instead")
     node = fields.given[address]
     url = fields.text(node, may_vanish=False)
-    if url is not None and not _is_http(url):
+    if url is not None and not is_http(url):
         fields.report.error(node, "is no http:// or https:// address", "write https://host/path")
     headers = fields.mapping("headers", may_vanish=False)
     for name, (where, value) in headers.items():
@@ -94,7 +94,8 @@ def _oauth(fields: Fields, headers: Collection[str]) -> OAuthSettings | None:
     return settings
 
 
-def _is_http(url: str) -> bool:
+def is_http(url: str) -> bool:
+    """Whether it is an address that HTTP requests can be sent to."""
     try:
         parts = urlsplit(url)
         _ = parts.port

@@ -23,6 +23,7 @@ from toolcrib.config.mcp_json import read_mcp_json
 from toolcrib.config.merging import merged
 from toolcrib.config.oauth_toml import with_oauth
 from toolcrib.config.problem import Problem, Report
+from toolcrib.config.skills_toml import read_skills
 from toolcrib.config.sources import Source, read_source
 from toolcrib.config.toolcrib_toml import (
     MEMORY,
@@ -138,6 +139,7 @@ class _Interpretation:
         self._obscure = obscure[0] if obscure else None
         """A `toolcrib.toml` that cannot be understood: it may restrict any server."""
         self._tuning = self._root.table["servers"].table if "servers" in self._root.table else {}
+        self._skills = self._root.table.get("skills")
 
     def result(self, previous: Loaded | None) -> Loaded:
         states: dict[str, EntryState] = {}
@@ -156,6 +158,9 @@ class _Interpretation:
             states[entry.id] = state
             if server is not None:
                 servers.append(server)
+        report = Report()
+        skills = () if self._skills is None else read_skills(self._skills, entries, report)
+        self._problems += report.problems
         path = self._wide.store_path or str(default_store_path(self._env, self._home))
         settings = Settings(
             servers=tuple(servers),
@@ -165,6 +170,10 @@ class _Interpretation:
                 None if path == MEMORY else path, vault=str(vault_path(self._env, self._home))
             ),
             approval=self._wide.approval,
+            exposure=self._wide.exposure,
+            search=self._wide.search,
+            dynamic=self._wide.dynamic,
+            skills=skills,
         )
         return Loaded(settings, self._sorted_problems(), states, self._sources)
 
@@ -211,7 +220,11 @@ class _Interpretation:
         said = None if node is None else switched_off(node)
         off = entry.off if said is None else said
         report = Report(entry.id)
-        tuned: dict[str, Any] = {"waits": self._wide.waits, "reconnect": self._wide.reconnect}
+        tuned: dict[str, Any] = {
+            "waits": self._wide.waits,
+            "reconnect": self._wide.reconnect,
+            "description": entry.description,
+        }
         if node is not None:
             tuned |= read_tuning(node, self._wide, report)
         launch = self._tuned_launch(entry, node, report)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-from toolcrib.settings import ServerSettings, Settings
+from toolcrib.settings import ServerSettings, Settings, Skill
 
-_ELSEWHERE: Final = ("gateway", "store", "limits", "approval")
+_ELSEWHERE: Final = ("gateway", "store", "limits", "approval", "exposure", "search", "dynamic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Plan:
     """To be taken over as they are: the connection stays."""
     elsewhere: tuple[str, ...] = ()
     """What changed beside the servers, such as `gateway.http`; it may take a restart."""
+    skills: bool = False
+    """Whether skills changed: they are taken over as they are."""
 
     @property
     def empty(self) -> bool:
@@ -44,16 +46,22 @@ def plan(old: Settings, new: Settings) -> Plan:
             now for was, now in both if not _needs_launch(was, now) and _differ(was, now)
         ),
         elsewhere=tuple(_changed_elsewhere(old, new)),
+        skills=_skills(old) != _skills(new),
     )
 
 
 def _needs_launch(was: ServerSettings, now: ServerSettings) -> bool:
     """Whether a live connection of the old kind cannot serve the new settings.
 
-    `stateful` decides who shares a connection, so it cannot change under one; and which header of
-    an answer is looked at is said when the connection is opened.
+    `stateful` decides who shares a connection, so it cannot change under one; which header of an
+    answer is looked at is said when the connection is opened; and whether there is to be one at
+    all may depend on callers from now on, or no longer (`on_demand`).
     """
-    return (was.launch, was.stateful, _header(was)) != (now.launch, now.stateful, _header(now))
+    return _tied(was) != _tied(now)
+
+
+def _tied(server: ServerSettings) -> tuple[object, ...]:
+    return server.launch, server.stateful, server.on_demand, _header(server)
 
 
 def _header(server: ServerSettings) -> str:
@@ -73,3 +81,7 @@ def _changed_elsewhere(old: Settings, new: Settings) -> list[str]:
             f"{name}.{f.name}" for f in fields(was) if getattr(was, f.name) != getattr(now, f.name)
         ]
     return changed
+
+
+def _skills(settings: Settings) -> list[Skill]:
+    return [replace(skill, source="") for skill in settings.skills]

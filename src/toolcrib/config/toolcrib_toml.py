@@ -2,15 +2,15 @@
 
 - `[gateway]`: `names`, `exposure`, `http`, `allowed_hosts`, `allowed_origins`, `relay`,
   `trace`, `icons`.
-- `[approval]`: see `approval_toml`.
+- `[approval]`, `[exposure]`, `[search]`, `[skills.<name>]`: see `approval_toml`, `exposure_toml`,
+  `search_toml`, `skills_toml`.
 - `[store]`: `path`, a file, relative to the file that says so; `":memory:"` keeps nothing on disk.
-- `[limits]`, `[waits]`, `[reconnect]`: the fields of the settings of that name, in seconds, bytes
-  and counts.
+- `[limits]`, `[waits]`, `[reconnect]`, `[dynamic]`: the fields of the settings of that name, in
+  seconds, bytes and counts.
 - `[servers.<id>]`: `connect`, `strategy`, `tools.allow`, `tools.deny`, `trust_public`, `stateful`,
-  `disabled`, `request_seconds`, `call_seconds`, `on_change`, `version_from`, `waits.*`,
-  `reconnect.*`; and
-  `command` or `url` with what belongs to them, where the server is in no other file. `oauth.*`: see
-  `oauth_toml`.
+  `on_demand`, `description`, `disabled`, `request_seconds`, `call_seconds`, `on_change`,
+  `version_from`, `waits.*`, `reconnect.*`; and `command` or `url` with what belongs to them, where
+  the server is in no other file. `oauth.*`: see `oauth_toml`.
 
 It restricts what servers may do, so it fails closed: an error under `[servers.<id>]` costs that
 server, an error at the top of the file or in `[approval]` costs all of them. An error in another
@@ -27,9 +27,11 @@ from toolcrib.config.approval_toml import read_approval
 from toolcrib.config.document import Node
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope
+from toolcrib.config.exposure_toml import read_exposure
 from toolcrib.config.fields import Fields
 from toolcrib.config.http_address import parse_http_address
 from toolcrib.config.problem import Report
+from toolcrib.config.search_toml import read_search
 from toolcrib.core.naming import SHORTEST_LIMIT
 from toolcrib.errors import ConfigError
 from toolcrib.protocol.trust import IconPolicy
@@ -37,20 +39,35 @@ from toolcrib.protocol.version_source import parse_version_source
 from toolcrib.settings import (
     ApprovalSettings,
     Connect,
+    DynamicSettings,
     Exposure,
+    ExposureSettings,
     GatewaySettings,
     Limits,
     NameStyle,
     OnChange,
     Reconnect,
     Relayed,
+    SearchSettings,
     Strategy,
     ToolFilter,
     Waits,
 )
 
 _TABLES: Final = frozenset(
-    {"gateway", "store", "limits", "waits", "reconnect", "approval", "servers"}
+    {
+        "gateway",
+        "store",
+        "limits",
+        "waits",
+        "reconnect",
+        "approval",
+        "exposure",
+        "search",
+        "dynamic",
+        "skills",
+        "servers",
+    }
 )
 GATEWAY_KEYS: Final = frozenset(
     {"names", "exposure", "http", "allowed_hosts", "allowed_origins", "relay", "trace", "icons"}
@@ -62,6 +79,8 @@ TUNING_KEYS: Final = frozenset(
         "tools",
         "trust_public",
         "stateful",
+        "on_demand",
+        "description",
         "request_seconds",
         "call_seconds",
         "waits",
@@ -95,6 +114,9 @@ class Wide:
     store_path: str | None
     """None: not said; `":memory:"`: nothing on disk."""
     approval: ApprovalSettings
+    exposure: ExposureSettings
+    search: SearchSettings
+    dynamic: DynamicSettings
     sound: bool
     """Whether the top of the file and its approval are understood: if not, they may restrict any
     server."""
@@ -116,7 +138,16 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
     again = tables.get("reconnect")
     reconnect = Reconnect() if again is None else _reconnect(again, Reconnect(), report)
     path = _store_path(tables["store"], scope, report) if "store" in tables else None
-    return Wide(gateway, limits, waits, reconnect, path, approval, sound)
+    shown, sought, dynamic = ExposureSettings(), SearchSettings(), DynamicSettings()
+    if "exposure" in tables:
+        shown = read_exposure(tables["exposure"], report)
+    if "search" in tables:
+        sought = read_search(tables["search"], scope, report)
+    if "dynamic" in tables:
+        dynamic = typed.numbers(tables["dynamic"], dynamic, report)
+    return Wide(
+        gateway, limits, waits, reconnect, path, approval, shown, sought, dynamic, sound=sound
+    )
 
 
 def defines_server(node: Node) -> bool:
@@ -145,6 +176,8 @@ def read_tuning(node: Node, wide: Wide, report: Report) -> dict[str, Any]:
         "strategy": _choice(given, "strategy", get_args(Strategy), report),
         "trust_public": _flag(given, "trust_public", report),
         "stateful": _flag(given, "stateful", report),
+        "on_demand": _flag(given, "on_demand", report),
+        "description": typed.text(given["description"], report) if "description" in given else None,
         "tools": _filter(given["tools"], report) if "tools" in given else None,
         "waits": _waits(given["waits"], wide.waits, report) if "waits" in given else None,
         "reconnect": _reconnect(given["reconnect"], wide.reconnect, report)

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from toolcrib.config.document import Node
 from toolcrib.config.problem import Report
-from toolcrib.settings import Limits, Reconnect, Waits
+from toolcrib.settings import DynamicSettings, Limits, Reconnect, SubagentSettings, Waits
 
-R = TypeVar("R", Limits, Waits, Reconnect)
+R = TypeVar("R", Limits, Waits, Reconnect, DynamicSettings, SubagentSettings)
 
 
 def kind_of(node: Node) -> str:
@@ -100,16 +100,27 @@ def choices(node: Node, allowed: Collection[str], report: Report) -> tuple[str, 
     return usable if None not in found else None
 
 
-def number(node: Node, report: Report, *, whole: bool, zero: bool) -> float | None:
-    """A finite number above 0, or from 0 on."""
+def number(
+    node: Node,
+    report: Report,
+    *,
+    whole: bool,
+    zero: bool,
+    of: str = " of seconds",
+    most: float = math.inf,
+) -> float | None:
+    """A finite number above 0, or from 0 on, and at most `most`; `of` names its unit."""
     value = node.value
-    unit = "a whole number" if whole else "a number of seconds"
+    unit = "a whole number" if whole else f"a number{of}"
     bound = "0 or more" if zero else "more than 0"
+    if most < math.inf:
+        bound += f" and at most {most:g}"
     remedy = f"write {unit}, {bound}"
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
         report.error(node, f"is {kind_of(node)}, not {unit}", remedy)
         return None
-    if not math.isfinite(value) or value < 0 or (not zero and value == 0):
+    below = value < 0 or (not zero and value == 0)
+    if not math.isfinite(value) or below or value > most:
         report.error(node, f"is {value}, but must be {bound}", remedy)
         return None
     return value if whole else float(value)

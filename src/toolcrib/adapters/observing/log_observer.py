@@ -25,11 +25,14 @@ _LEVELS: Final[Mapping[type[Fact], int]] = {
     facts.CallFailed: logging.INFO,
     facts.Listed: logging.DEBUG,
     facts.HostNotified: logging.DEBUG,
+    facts.ExposureChanged: logging.INFO,
+    facts.SmallModelAsked: logging.DEBUG,
     facts.StoreDegraded: logging.WARNING,
 }
 """Warnings are what an operator should look into, infos what explains them, debug the traffic."""
 
 _BAD_STATES: Final = frozenset({"lost", "slow_probe"})
+_CHOICES_WELL: Final = frozenset({"chosen", "none_fits", "paused", "over_budget"})
 _CALLS_WELL: Final = frozenset({"ok", "tool_error", "cancelled"})
 
 
@@ -53,5 +56,7 @@ def level_of(fact: Fact) -> int:
             return logging.WARNING
         case facts.CallForwarded(outcome=outcome) if outcome not in _CALLS_WELL:
             return logging.INFO
+        case facts.SmallModelAsked(outcome=outcome) if outcome not in _CHOICES_WELL:
+            return logging.WARNING
         case _:
             return _LEVELS[type(fact)]

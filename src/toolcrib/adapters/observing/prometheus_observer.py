@@ -24,12 +24,19 @@ MOST_WORDS: Final = 64
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _OVER: Final = frozenset({"closed"})
+_NOT_ASKED: Final = frozenset({"paused", "over_budget"})
 
 _OfConnection = facts.ConnectionChanged | facts.EraFound | facts.NoiseSkipped | facts.Finding
 _OfCatalog = facts.Refreshed | facts.Invalidated | facts.Withdrawn | facts.ServedStale
 _OfWalk = facts.WalkEnded | facts.RefreshFailed | facts.ItemQuarantined
 _OfCall = facts.CallForwarded | facts.CallRefused | facts.CallFailed
-_OfCrib = facts.Listed | facts.HostNotified | facts.StoreDegraded
+_OfCrib = (
+    facts.Listed
+    | facts.HostNotified
+    | facts.ExposureChanged
+    | facts.SmallModelAsked
+    | facts.StoreDegraded
+)
 
 
 class PrometheusObserver:
@@ -84,6 +91,18 @@ class PrometheusObserver:
             "listing_seconds", "Time that listings took.", "kind"
         )
         self._notified = self._counter("hosts_notified", "list_changed sent to hosts.", "kind")
+        self._choices = self._counter(
+            "small_model_choices", "Searches that a small model was to choose in.", "outcome"
+        )
+        self._choice_seconds = self._histogram(
+            "small_model_seconds", "Time that a small model took."
+        )
+        self._invented = self._counter(
+            "small_model_invented", "Choices of a small model that were no candidates."
+        )
+        self._exposures = self._counter(
+            "exposure_changes", "Times that models were shown more or less from then on.", "to"
+        )
         self._degraded = self._counter("store_degraded", "Times the store could not be used.")
 
     def render(self) -> bytes:
@@ -106,7 +125,13 @@ class PrometheusObserver:
                 self._note_walk(fact)
             case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
                 self._note_call(fact)
-            case facts.Listed() | facts.HostNotified() | facts.StoreDegraded():
+            case (
+                facts.Listed()
+                | facts.HostNotified()
+                | facts.ExposureChanged()
+                | facts.SmallModelAsked()
+                | facts.StoreDegraded()
+            ):
                 self._note_crib(fact)
             case _:
                 assert_never(fact)
@@ -194,6 +219,13 @@ class PrometheusObserver:
                 self._listing_seconds.labels(kind).observe(fact.seconds)
             case facts.HostNotified():
                 self._notified.labels(self._labels.word("kind", fact.kind)).inc()
+            case facts.SmallModelAsked():
+                self._choices.labels(self._labels.word("choice", fact.outcome)).inc()
+                if fact.outcome not in _NOT_ASKED:
+                    self._choice_seconds.observe(fact.seconds)
+                self._invented.inc(fact.invented)
+            case facts.ExposureChanged():
+                self._exposures.labels(self._labels.word("to", fact.exposure)).inc()
             case facts.StoreDegraded():
                 self._degraded.inc()
             case _:

@@ -1,31 +1,15 @@
 """The entries of a store file: small values with an expiry, shared by every process on it."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Protocol, TypeVar
 
 from toolcrib.adapters.sqlite import entry_rows
+from toolcrib.adapters.sqlite.asking import Asking
 from toolcrib.adapters.sqlite.entry_rows import Place, Seen
 from toolcrib.adapters.sqlite.file import RecordFile
 from toolcrib.adapters.store.entries import check_value, expiry
 from toolcrib.adapters.store.memory_entries import MemoryEntries
-
-_T = TypeVar("_T")
-
-
-class Asking(Protocol):
-    """Puts a question to the file in its turn, or to memory once the file is given up.
-
-    Raises:
-        StoreUnreachable: The file cannot be used now.
-    """
-
-    async def __call__(
-        self, of_file: Callable[[float], _T], of_memory: Callable[[MemoryEntries], Awaitable[_T]]
-    ) -> _T:
-        """The answer; `of_file` is given the time of the store and runs beside the event loop."""
-        ...
 
 
 class SqliteEntries:
@@ -35,7 +19,7 @@ class SqliteEntries:
     good is replaced by memory.
     """
 
-    def __init__(self, file: RecordFile, ask: Asking) -> None:
+    def __init__(self, file: RecordFile, ask: Asking[MemoryEntries]) -> None:
         self._file = file
         self._ask = ask
 

@@ -4,7 +4,7 @@
 another memory) and how many hints it gave. `records` holds one row per catalog without its body,
 `bodies` the bodies: a row that every page of a walk rewrites must not drag the catalog along.
 `hints` says which PIDs changed since when. `entries` holds small values with an expiry, numbered in
-the order in which they were written.
+the order in which they were written. `vectors` holds what texts were embedded to, by model and key.
 """
 
 import secrets
@@ -94,7 +94,31 @@ def _create_entries(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables, _create_entries)
+_VECTORS = (
+    """
+    CREATE TABLE vectors (
+        number INTEGER PRIMARY KEY,
+        mark BLOB NOT NULL,
+        key BLOB NOT NULL,
+        value BLOB NOT NULL,
+        used_at REAL NOT NULL,
+        UNIQUE (mark, key)
+    )
+    """,
+    "CREATE INDEX vectors_by_use ON vectors (used_at)",  # and by number, as every index
+)
+
+
+def _create_vectors(connection: sqlite3.Connection) -> None:
+    for statement in _VECTORS:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _create_tables,
+    _create_entries,
+    _create_vectors,
+)
 """The n-th leads from schema n to schema n + 1; each runs inside one transaction with all that
 follow."""
 
@@ -142,6 +166,11 @@ _SWEEPS = (
     """,
     """
     DELETE FROM notes WHERE key IN (SELECT key FROM notes WHERE touched_at < :keep LIMIT :limit)
+    """,
+    """
+    DELETE FROM vectors WHERE number IN (
+        SELECT number FROM vectors WHERE used_at < :keep LIMIT :limit
+    )
     """,
 )
 

@@ -18,9 +18,11 @@ from toolcrib.adapters.sqlite.decision import Decided
 from toolcrib.adapters.sqlite.entries import SqliteEntries
 from toolcrib.adapters.sqlite.faults import SPOILT, Trouble, UnusableFile, trouble_of
 from toolcrib.adapters.sqlite.file import RecordFile
+from toolcrib.adapters.sqlite.vectors import SqliteVectors
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.adapters.store.memory_bus import MemoryBus
 from toolcrib.adapters.store.memory_entries import MemoryEntries
+from toolcrib.adapters.store.memory_vectors import MemoryVectors
 from toolcrib.adapters.store.records import Operation, RecordStore, check_note
 from toolcrib.adapters.store.snapshot_codec import SnapshotCodecError
 from toolcrib.core.freshness.record import Answer
@@ -94,6 +96,8 @@ class SqliteStore(RecordStore):
         again."""
         self.entries = SqliteEntries(file, self._ask_of_entries)
         """Small values with an expiry, in the same file, with the same fate."""
+        self.vectors = SqliteVectors(file, self._ask_of_vectors)
+        """What texts were embedded to, likewise."""
 
     @property
     def remote(self) -> bool:
@@ -185,6 +189,13 @@ class SqliteStore(RecordStore):
         of_memory: Callable[[MemoryEntries], Awaitable[_T]],
     ) -> _T:
         return await self._ask(of_file, lambda spare: of_memory(spare.entries))
+
+    async def _ask_of_vectors(
+        self,
+        of_file: Callable[[float], _T],
+        of_memory: Callable[[MemoryVectors], Awaitable[_T]],
+    ) -> _T:
+        return await self._ask(of_file, lambda spare: of_memory(spare.vectors))
 
     def _unreachable(self, trouble: Trouble) -> StoreUnreachable:
         if not self._failing:

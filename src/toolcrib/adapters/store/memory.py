@@ -4,6 +4,7 @@ import secrets
 
 from toolcrib.adapters.store.memory_bus import MemoryBus
 from toolcrib.adapters.store.memory_entries import MemoryEntries
+from toolcrib.adapters.store.memory_vectors import MemoryVectors
 from toolcrib.adapters.store.records import Operation, RecordStore, check_note
 from toolcrib.core.freshness.record import Answer, Record, StoreClock
 from toolcrib.ports import Clock
@@ -28,6 +29,8 @@ class MemoryStore(RecordStore):
         """Tells every replica of this memory to look again."""
         self.entries = MemoryEntries(clock)
         """Small values with an expiry."""
+        self.vectors = MemoryVectors(clock)
+        """What texts were embedded to."""
         self._clock = clock
         self._server = server or f"memory-{secrets.token_hex(8)}"
         self._records: dict[str, Record] = {}

@@ -1,0 +1,97 @@
+"""Vectors side by side in one matrix, compared with a query in one product."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from toolcrib.core.search.fusion import GROUP_PULL, NAME_PULL, PARTS_SHARE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Matrix: TypeAlias = NDArray[np.float32]
+
+_SPARE: Final = 1.25
+"""How much larger than needed the matrix is made, so that not every new group moves all rows."""
+
+
+class NumpyVectors:
+    """Implements `VectorIndex` by comparing with every row: exact, and quick to 50,000 rows.
+
+    Groups lie in the matrix in the order in which they came; the place of one that is dropped or
+    changes its size is closed up when a larger matrix is made, and holds zeros until then.
+
+    Args:
+        dimensions: Numbers of one vector.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        import numpy as np  # noqa: PLC0415 - of an extra
+
+        self._np = np
+        self._dimensions = dimensions
+        self._rows: _Matrix = np.zeros((0, dimensions), np.float32)
+        self._used = 0
+        self._places: dict[str, slice] = {}
+
+    def replace(self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
+        """Put these vectors in the place of the group's.
+
+        With `names`, one for each row, a row is pulled a little to its name, and to the middle of
+        its group (see `core.search.fusion`).
+        """
+        block = self._block(rows)
+        if len(rows):
+            block += GROUP_PULL * block.mean(axis=0)
+            if names:
+                block += NAME_PULL * self._block(names)
+            # Rows that cancel out stay zero, and are like nothing.
+            block /= self._np.maximum(self._np.linalg.norm(block, axis=1, keepdims=True), 1e-9)
+        place = self._places.get(group)
+        if place is None or place.stop - place.start != len(rows):
+            self.drop(group)
+            place = self._room(len(rows))
+            self._places[group] = place
+        self._rows[place] = block
+
+    def drop(self, group: str) -> None:
+        """Forget a group; one that is not there is no error."""
+        place = self._places.pop(group, None)
+        if place is not None:
+            self._rows[place] = 0
+
+    def similarities(self, query: bytes, parts: Sequence[bytes] = ()) -> Mapping[str, list[float]]:
+        """How alike the query and each vector are, by group, in the order they were given.
+
+        With `parts`, the vectors of its sentences, half of it is how alike the best of them is.
+        """
+        rows = self._rows[: self._used]
+        if parts:
+            product = rows @ self._block([query, *parts]).T
+            alike = (1 - PARTS_SHARE) * product[:, 0] + PARTS_SHARE * product[:, 1:].max(axis=1)
+        else:
+            alike = rows @ self._block([query])[0]
+        numbers: list[float] = alike.tolist()
+        return {group: numbers[place] for group, place in self._places.items()}
+
+    def _block(self, rows: Sequence[bytes]) -> "_Matrix":
+        flat = self._np.frombuffer(b"".join(rows), dtype="<f4").astype(self._np.float32)
+        return flat.reshape(len(rows), self._dimensions)
+
+    def _room(self, count: int) -> slice:
+        if self._used + count > len(self._rows):
+            self._grow(count)
+        place = slice(self._used, self._used + count)
+        self._used += count
+        return place
+
+    def _grow(self, count: int) -> None:
+        held = sum(place.stop - place.start for place in self._places.values())
+        rows = self._np.zeros((int((held + count) * _SPARE), self._dimensions), self._np.float32)
+        used = 0
+        for group, place in self._places.items():
+            moved = slice(used, used + place.stop - place.start)
+            rows[moved] = self._rows[place]
+            self._places[group] = moved
+            used = moved.stop
+        self._rows, self._used = rows, used

@@ -1,0 +1,1 @@
+"""Small language models behind the two APIs that most of them are served with."""

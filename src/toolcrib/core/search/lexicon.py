@@ -1,0 +1,80 @@
+"""Texts as the terms that are indexed, and queries as weighted terms."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Final
+
+from toolcrib.core.search.sentences import sentences_of
+from toolcrib.core.search.stop_words import CHATTER, STOP_WORDS
+from toolcrib.core.search.synonyms import synonyms
+from toolcrib.core.search.words import words
+
+_CHARACTERS: Final = 8_000
+"""Of one text of a tool; what comes later is not indexed."""
+LONGEST_QUERY: Final = 1_000
+"""Characters of a query that are looked at."""
+_MOST_ASKED: Final = 64
+"""Different terms of a query that are looked up, the first ones."""
+_LIKENESS: Final = 0.3
+"""What a synonym counts beside the word that was written."""
+_REPEATED: Final = 1.0
+"""How soon saying a word again adds nothing: twice counts 1.33, often counts 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a query asks for, in terms."""
+
+    written: frozenset[str]
+    """The terms that were written."""
+    weights: tuple[tuple[str, float], ...]
+    """They and what means the same, with weights; in the order written, synonyms behind."""
+    pairs: tuple[tuple[str, str], ...]
+    """Terms that stand side by side, chatter apart; each pair once."""
+    parts: tuple["Question", ...] = ()
+    """The steps or sentences, where it has several; they have no parts."""
+
+
+def pair(one: str, other: str) -> str:
+    """Two terms that stand side by side, as one."""
+    return f"{one} {other}"
+
+
+class Lexicon:
+    """Turns text into terms, the same way for tools and for queries."""
+
+    def __init__(self, stem: Callable[[str], str]) -> None:
+        """Take the stemmer.
+
+        Args:
+            stem: The stem of a word in lower case; pure. `str` leaves words as they are.
+        """
+        self._stem = stem
+        self._alike = synonyms(stem)
+
+    def terms(self, text: str, most: int) -> list[str]:
+        """The first terms of a text of a tool, in their order, at most so many."""
+        said = (word for word in words(text[:_CHARACTERS]) if word not in STOP_WORDS)
+        return [self._stem(word) for word in islice(said, most)]
+
+    def question(self, query: str) -> Question:
+        """A query in any language, or none: then the question has no terms."""
+        query = query[:LONGEST_QUERY]
+        return self._asked(query, tuple(map(self._asked, sentences_of(query))))
+
+    def _asked(self, text: str, parts: tuple[Question, ...] = ()) -> Question:
+        said = [self._stem(word) for word in words(text) if word not in CHATTER]
+        times = Counter(said)
+        weights = {
+            term: count * (_REPEATED + 1) / (count + _REPEATED)
+            for term, count in islice(times.items(), _MOST_ASKED)
+        }
+        written = frozenset(weights)
+        for term in tuple(weights):
+            for other in self._alike.get(term, ()):
+                if other not in written:
+                    weights[other] = max(weights.get(other, 0.0), _LIKENESS * weights[term])
+        pairs = tuple(dict.fromkeys(pairwise(said)))[:_MOST_ASKED]
+        return Question(written, tuple(weights.items()), pairs, parts)

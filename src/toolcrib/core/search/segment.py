@@ -1,0 +1,132 @@
+"""The index of one server's tools: immutable, made once for each content, also in a thread."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, pairwise, starmap
+from typing import Final
+
+from toolcrib.core.search import weights as worth
+from toolcrib.core.search.fields import ServerTexts, ToolTexts, tool_texts
+from toolcrib.core.search.lexicon import Lexicon, pair
+from toolcrib.core.search.weights import SATURATION, Weight
+from toolcrib.core.snapshot import Item, Snapshot
+
+_STEPS: Final = 1024
+"""Impacts are kept in so many steps: the same few numbers, over and over, cost no memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doc:
+    """One tool in an index; two are the same only if they are one object."""
+
+    server: str
+    item: Item
+    name_terms: tuple[str, ...]
+    """Each once, in their order."""
+    pairs: frozenset[str] = field(repr=False)
+    """Terms that stand side by side in name or description, as `pair` writes them."""
+
+    @property
+    def tool(self) -> tuple[str, str]:
+        """Server id and original name."""
+        return self.server, self.item.key
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """The tools of one server that a term occurs in, and what it is worth in each, 0 to 1."""
+
+    docs: tuple[Doc, ...]
+    impacts: tuple[float, ...]
+
+
+def joined(postings: Iterable[Posting]) -> Posting:
+    """Several postings of one term as one."""
+    every = tuple(postings)
+    if len(every) == 1:
+        return every[0]
+    return Posting(
+        tuple(chain.from_iterable(posting.docs for posting in every)),
+        tuple(chain.from_iterable(posting.impacts for posting in every)),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """All of one server."""
+
+    server: str
+    docs: tuple[Doc, ...]
+    """By key, by code point."""
+    postings: Mapping[str, Posting] = field(repr=False)
+    """By term."""
+
+    @classmethod
+    def build(
+        cls, server: str, snapshot: Snapshot, lexicon: Lexicon, texts: ServerTexts | None = None
+    ) -> "Segment":
+        """The index of one snapshot; the same content gives the same index."""
+        around = list(_server_terms(server, texts or ServerTexts(), lexicon))
+        worths: defaultdict[str, dict[Doc, float]] = defaultdict(dict)
+        docs: list[Doc] = []
+        for item in sorted(snapshot.items, key=lambda item: item.key):
+            doc, own = _indexed(server, item, lexicon)
+            docs.append(doc)
+            for term, value in _summed(own + around).items():
+                impact = value / (SATURATION + value)
+                worths[term][doc] = round(impact * _STEPS) / _STEPS
+        return cls(server, tuple(docs), _shared(worths))
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+
+_Counted = tuple[Weight, list[str]]
+
+
+def _server_terms(server: str, texts: ServerTexts, lexicon: Lexicon) -> Iterator[_Counted]:
+    yield worth.SERVER, lexicon.terms(server, worth.SERVER.most)
+    yield worth.SERVER_TITLE, lexicon.terms(texts.title, worth.SERVER_TITLE.most)
+    described = worth.SERVER_DESCRIPTION
+    yield described, lexicon.terms(texts.description, described.most)
+
+
+def _indexed(server: str, item: Item, lexicon: Lexicon) -> tuple[Doc, list[_Counted]]:
+    texts = tool_texts(item)
+    own = [(weight, lexicon.terms(text, weight.most)) for weight, text in _weighed(texts)]
+    name, described = own[0][1], own[1][1]
+    pairs = frozenset(starmap(pair, chain(pairwise(name), pairwise(described))))
+    return Doc(server, item, tuple(dict.fromkeys(name)), pairs), own
+
+
+def _weighed(texts: ToolTexts) -> Iterator[tuple[Weight, str]]:
+    yield worth.NAME, texts.name
+    yield worth.DESCRIPTION, texts.description
+    yield worth.LEAD, texts.lead
+    yield worth.TITLE, texts.title
+    yield worth.PARAMETERS, texts.parameters
+    yield worth.EXPLANATIONS, texts.explanations
+    yield worth.CHOICES, texts.choices
+
+
+def _summed(fields: Iterable[_Counted]) -> dict[str, float]:
+    """What each term is worth over all fields, before saturation."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for weight, terms in fields:
+        if terms:
+            longer = 1 - weight.length + weight.length * len(terms) / weight.usual
+            for term in terms:
+                sums[term] += weight.worth / longer
+    return sums
+
+
+def _shared(worths: Mapping[str, Mapping[Doc, float]]) -> dict[str, Posting]:
+    """Postings, in which equal tuples are one object: a server's words are in all of its tools."""
+    docs: dict[tuple[Doc, ...], tuple[Doc, ...]] = {}
+    impacts: dict[tuple[float, ...], tuple[float, ...]] = {}
+    postings: dict[str, Posting] = {}
+    for term, by_doc in worths.items():
+        there, values = tuple(by_doc), tuple(by_doc.values())
+        postings[term] = Posting(docs.setdefault(there, there), impacts.setdefault(values, values))
+    return postings
