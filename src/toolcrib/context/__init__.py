@@ -1,0 +1,1 @@
+"""What one model sees: tokens, the forms of providers, differences between turns."""

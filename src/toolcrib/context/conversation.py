@@ -1,0 +1,233 @@
+"""What one conversation was shown: an append-only list, and a log of what happened meanwhile.
+
+A provider's prompt cache holds a prefix, byte by byte, and definitions stand at its very front. So
+nothing that was shown is taken away, replaced or moved: a tool that is gone is told to be gone, one
+that changed keeps its old definition in the prefix and the change is told in words, and what is new
+is appended. Only `begin` makes a new list, where the conversation may pay for it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from toolcrib.context.exhibit import Exhibit, Exposed
+from toolcrib.core.snapshot import Item
+
+_LOGGED: Final = 20_000
+"""Events that are remembered; what is older is forgotten, and a mark from then counts as later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One definition as it was shown first."""
+
+    name: str
+    definition: Mapping[str, Any]
+    item: Item | None = None
+    """The tool; None for a meta-tool."""
+    server: str = ""
+    """The server of the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appeared:
+    """A tool was appended, or came back."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A tool is not there any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A tool has another definition now."""
+
+    name: str
+    before: Item
+    after: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """Other tools can be found now, or cannot any more; numbers by server."""
+
+    joined: tuple[tuple[str, int], ...]
+    left: tuple[tuple[str, int], ...]
+
+
+_PARTS: Final = 3
+
+Event = Appeared | Vanished | Altered | Searchable
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment of a conversation."""
+
+    events: int
+    lists: int
+    """How many lists were begun before."""
+    lines: int
+    """Definitions that the list had."""
+
+    def __str__(self) -> str:
+        return f"{self.events}.{self.lists}.{self.lines}"
+
+    @classmethod
+    def read(cls, text: str) -> "Mark":
+        """The mark that was written as this text; ValueError for any other text."""
+        parts = text.split(".")
+        if len(parts) != _PARTS or not all(it.isascii() and it.isdigit() for it in parts):
+            raise ValueError(f"{text!r} is no mark of a conversation; use one that `mark` gave")
+        return cls(*map(int, parts))
+
+
+class Conversation:
+    """The definitions that one model was shown, and what became of them."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        """Shown from the front of the prompt, in this order."""
+        self.offered: dict[str, Line] = {}
+        """Deferred tools as they were offered first, by name, for providers that search."""
+        self.begun_with = 0
+        """How many lines the list began with: the stable prefix, before anything was appended."""
+        self.now: Mapping[str, Exposed] = {}
+        """Every tool that may be called now, by exposed name."""
+        self.is_searched_outside = False
+        """Whether deferred tools are offered to a provider that searches by itself, so that what
+        was offered must stay as it is, too."""
+        self._deferred: Mapping[str, str] = {}
+        self._shown: dict[str, Line] = {}
+        self._latest: dict[str, Item] = {}
+        self._gone: set[str] = set()
+        self._told: dict[str, str] = {}
+        self._events: list[Event] = []
+        self._forgotten = 0
+        self._lists = 0
+
+    @property
+    def mark(self) -> Mark:
+        """This moment."""
+        return Mark(self._forgotten + len(self._events), self._lists, len(self.lines))
+
+    def begin(self, exhibit: Exhibit) -> None:
+        """Show what is there now as a new list; where it goes on as the old one, it is no new one.
+
+        Differences from what was shown before are logged all the same.
+        """
+        before, held = list(self.lines), set(self._shown)
+        self._note_differences(exhibit)
+        self.lines = [*_meta_lines(exhibit.meta), *map(_line, exhibit.visible)]
+        if self.lines[: len(before)] != before:
+            self._lists += 1
+        self.begun_with = len(self.lines)
+        self.offered = {it.name: _line(it) for it in exhibit.deferred}
+        self._shown = {line.name: line for line in self.lines}
+        self._latest = {it.name: it.item for it in (*exhibit.visible, *exhibit.deferred)}
+        self._gone, self._told = set(), {}
+        for line in self.lines if before else ():
+            if line.item is not None and line.name not in held:
+                self._log(Appeared(line.name))
+
+    def take(self, exhibit: Exhibit) -> None:
+        """Keep the list, note what changed, and append what is new."""
+        self._note_differences(exhibit)
+        self._append(it for it in _meta_lines(exhibit.meta) if it.name not in self._shown)
+        self.append(exhibit.visible)
+        offered = {it.name: _line(it) for it in exhibit.deferred}
+        self.offered = {**offered, **self.offered} if self.is_searched_outside else offered
+        if self.is_searched_outside:
+            self.offered = {name: self.offered[name] for name in sorted(self.offered)}
+
+    def append(self, exposed: Iterable[Exposed]) -> None:
+        """Show further tools, behind everything else."""
+        self._append(_line(it) for it in exposed if it.name not in self._shown)
+
+    def told(self, name: str, item: Item) -> None:
+        """The model was told of the tool as it is in this item."""
+        self._told[name] = item.contract
+
+    def informed(self, name: str) -> None:
+        """A refusal showed the model the tool as it is now; the one who refused remembers it."""
+        self._told[name] = ""
+
+    def seen(self, name: str) -> str:
+        """The contract under which the model knows a tool; empty where it is not known here."""
+        if name in self._told:
+            return self._told[name]
+        offered = self.offered if self.is_searched_outside else {}
+        line = self._shown.get(name) or offered.get(name)
+        return "" if line is None or line.item is None else line.item.contract
+
+    def events_since(self, mark: Mark) -> list[Event]:
+        """What happened after a mark, as far back as is remembered."""
+        return self._events[max(0, mark.events - self._forgotten) :]
+
+    def is_shown(self, name: str) -> bool:
+        """Whether a tool stands in the list, gone or not."""
+        return name in self._shown
+
+    def goes_on_since(self, mark: Mark) -> bool:
+        """Whether the list of that moment is the beginning of the list of now."""
+        return mark.lists == self._lists
+
+    def _append(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.lines.append(line)
+            self._shown[line.name] = line
+            if line.item is not None:
+                self._latest[line.name] = line.item
+                self._log(Appeared(line.name))
+
+    def _note_differences(self, exhibit: Exhibit) -> None:
+        self.now = {it.name: it for it in (*exhibit.visible, *exhibit.deferred)}
+        for name in sorted({*self._shown, *(self.offered if self.is_searched_outside else ())}):
+            if name in self._latest:
+                self._note(name, self.now.get(name))
+        earlier, later = self._deferred, {it.name: it.server for it in exhibit.deferred}
+        joined = _counted(later[name] for name in later.keys() - earlier.keys())
+        left = _counted(earlier[name] for name in earlier.keys() - later.keys())
+        self._deferred = later
+        if self.lines and (joined or left):
+            self._log(Searchable(joined, left))
+
+    def _note(self, name: str, now: Exposed | None) -> None:
+        latest = self._latest.get(name)
+        if now is None:
+            if name not in self._gone:
+                self._gone.add(name)
+                self._log(Vanished(name))
+            return
+        if name in self._gone:
+            self._gone.discard(name)
+            self._log(Appeared(name))
+        if latest is not None and latest.fingerprint != now.item.fingerprint:
+            self._log(Altered(name, latest, now.item))
+        self._latest[name] = now.item
+
+    def _log(self, event: Event) -> None:
+        self._events.append(event)
+        if len(self._events) > _LOGGED:
+            self._forgotten += _LOGGED // 2
+            del self._events[: _LOGGED // 2]
+
+
+def _line(exposed: Exposed) -> Line:
+    return Line(exposed.name, exposed.item.definition, exposed.item, exposed.server)
+
+
+def _meta_lines(definitions: Iterable[Mapping[str, Any]]) -> list[Line]:
+    return [Line(str(it["name"]), it) for it in definitions]
+
+
+def _counted(servers: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    numbers: dict[str, int] = {}
+    for server in servers:
+        numbers[server] = numbers.get(server, 0) + 1
+    return tuple(sorted(numbers.items()))
