@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 import anyio.to_thread
 
+from toolcrib.discovery.instruments import Instruments, Meaning
 from toolcrib.ports import (
     ClientProfile,
     Clock,
@@ -25,12 +26,27 @@ from toolcrib.ports import (
     SchemaFault,
     Sealer,
     Signals,
+    SmallModel,
     SnapshotStore,
+    Stemmer,
+    TokenCounter,
     Unchecked,
     Upstream,
     Vault,
+    VectorIndex,
+    VectorStore,
 )
-from toolcrib.settings import HttpLaunch, Limits, Secret, ServerSettings, Settings, StdioLaunch
+from toolcrib.settings import (
+    ExposureSettings,
+    HttpLaunch,
+    Limits,
+    SearchSettings,
+    Secret,
+    ServerSettings,
+    Settings,
+    StdioLaunch,
+    SubagentSettings,
+)
 
 if TYPE_CHECKING:
     from toolcrib.adapters.http.authorisation import Authoriser
@@ -54,6 +70,8 @@ class Parts:
     """In the same place as the snapshots, with the same fate."""
     sealer: Sealer
     checker: SchemaChecker
+    instruments: Instruments
+    """What tools are found with."""
 
 
 @contextmanager
@@ -85,9 +103,97 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
             entries=store.entries,
             sealer=LateSealer(keys, clock),
             checker=LateChecker(settings.limits),
+            instruments=_instruments(settings, store.vectors),
         )
     finally:
         store.close()
+
+
+def _instruments(settings: Settings, vectors: VectorStore) -> Instruments:
+    """What the settings want tools to be found with.
+
+    Raises `ConfigError` for what they demand and is not installed.
+    """
+    subagent = settings.search.subagent
+    return Instruments(
+        stem=LateStemmer(),
+        patterns=_linear_pattern,
+        counter=_counter(settings.exposure),
+        meaning=_meaning(settings.search, vectors),
+        model=None if subagent is None else LateModel(subagent),
+    )
+
+
+def _linear_pattern(pattern: str) -> Callable[[str], bool]:
+    from toolcrib.adapters.linear_patterns import linear_pattern
+
+    return linear_pattern(pattern)
+
+
+def _counter(settings: ExposureSettings) -> TokenCounter:
+    from toolcrib.context.tokens import FactoredCounter, HeuristicCounter
+
+    counter: TokenCounter = HeuristicCounter()
+    if settings.counting == "exact":
+        from toolcrib.adapters.quicktok_counter import QuicktokCounter
+
+        counter = QuicktokCounter()
+    factor = settings.token_factor
+    return counter if factor == 1 else FactoredCounter(counter, factor)
+
+
+def _meaning(settings: SearchSettings, vectors: VectorStore) -> Meaning | None:
+    """The embedder that is installed, unless words are all that is wanted."""
+    from toolcrib.adapters.embedding.sentence_encoder import SentenceEncoder, is_installed
+
+    demanded = settings.method in {"semantic", "hybrid"}
+    if settings.method in {"lexical", "regex"} or not (demanded or is_installed()):
+        return None
+    embedder = SentenceEncoder()
+
+    def index() -> VectorIndex:
+        from toolcrib.adapters.embedding.vectors import NumpyVectors
+
+        return NumpyVectors(embedder.dimensions)
+
+    return Meaning(embedder, vectors, index)
+
+
+class LateStemmer:
+    """Imports the stemmer with the first word."""
+
+    def __call__(self, word: str) -> str:
+        """A stem, as the Stemmer port describes it."""
+        return self._stem(word)
+
+    @cached_property
+    def _stem(self) -> Stemmer:
+        from toolcrib.adapters.stemming import EnglishStemmer
+
+        return EnglishStemmer()
+
+
+class LateModel:
+    """Imports what speaks to a small model beside the event loop, with the first question."""
+
+    def __init__(self, settings: SubagentSettings) -> None:
+        self._settings = settings
+        self._loaded: SmallModel | None = None
+
+    async def complete(
+        self, instructions: str, question: str, *, most_tokens: int, timeout: float
+    ) -> str:
+        """Its answer, as the SmallModel port describes it."""
+        if self._loaded is None:
+            self._loaded = await anyio.to_thread.run_sync(self._load)
+        return await self._loaded.complete(
+            instructions, question, most_tokens=most_tokens, timeout=timeout
+        )
+
+    def _load(self) -> SmallModel:
+        from toolcrib.adapters.models.opening import open_model
+
+        return open_model(self._settings)
 
 
 class LateConnector:
@@ -270,4 +376,6 @@ def secrets_of(settings: Settings) -> list[Secret]:
                 found += env.values()
             case HttpLaunch(url=url, headers=headers, oauth=oauth):
                 found += [url, *headers.values(), *(oauth.secrets if oauth is not None else ())]
+    if (subagent := settings.search.subagent) is not None and subagent.key is not None:
+        found.append(subagent.key)
     return found

@@ -1,10 +1,9 @@
 """The facade: every configured server behind one object, for as long as it is open."""
 
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,26 +17,23 @@ from toolcrib.calls.results.compact import compact
 from toolcrib.calls.results.results import INPUT_REQUIRED
 from toolcrib.catalog.approvals import Approvals
 from toolcrib.catalog.catalogs import Catalogs
-from toolcrib.catalog.keeper import Keeper, Surroundings
-from toolcrib.catalog.published import PublishedHook
-from toolcrib.catalog.server_catalogs import ServerCatalogs
-from toolcrib.catalog.vetting import Vetting
+from toolcrib.catalog.holdings import Holdings
+from toolcrib.catalog.keeper import Surroundings
 from toolcrib.compose import Parts, open_parts
 from toolcrib.config.keys import installation_key
 from toolcrib.config.plan import Plan, plan
-from toolcrib.core.freshness.record import Caller
+from toolcrib.context.toolset import Toolset
 from toolcrib.core.naming import expose
-from toolcrib.core.partition import LOCAL, Partition, Principal, catalog_key
+from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Item, Kind, Snapshot
+from toolcrib.discovery import discovering
+from toolcrib.discovery.conversing import Conversing
+from toolcrib.discovery.discovering import Discovering, Discovery
 from toolcrib.facts import Fact
 from toolcrib.ports import ClientProfile, Observer, Progress
-from toolcrib.settings import Relayed, ServerSettings, Settings
+from toolcrib.settings import Exposure, Relayed, ServerSettings, Settings
 from toolcrib.upstreams.pool import Pool
 from toolcrib.version import __version__
-
-LEAVING: Final = 1.0
-"""Seconds in which catalogs that were being listed are given back to the store at the end."""
-
 
 _DECLARED: Final[Mapping[str, Any]] = {
     "elicitation": {"form": {}, "url": {}},
@@ -74,22 +70,29 @@ class Crib:
     ) -> None:
         self.settings = settings
         self._parts = parts
-        self._profile = profile
-        self._around = Surroundings(
-            tasks=tasks,
-            clock=parts.clock,
-            observer=parts.observer,
-            store=parts.store,
-            limits=settings.limits,
-        )
-        self._pool = Pool(
-            tasks,
-            connector=parts.connector,
-            store=parts.store,
+        self._tasks = tasks
+        self._holdings = Holdings(
+            settings.servers,
+            Surroundings(
+                tasks=tasks,
+                clock=parts.clock,
+                observer=parts.observer,
+                store=parts.store,
+                limits=settings.limits,
+            ),
+            Pool(
+                tasks,
+                connector=parts.connector,
+                store=parts.store,
+                keys=parts.keys,
+                clock=parts.clock,
+                observer=parts.observer,
+                limits=settings.limits,
+            ),
             keys=parts.keys,
-            clock=parts.clock,
-            observer=parts.observer,
-            limits=settings.limits,
+            bus=parts.bus,
+            approvals=Approvals(parts.entries, keys=parts.keys, most=settings.limits.walk_items),
+            profile=profile,
         )
         self._calling = Calling(
             settings,
@@ -105,10 +108,19 @@ class Crib:
             launch=self._launch,
         )
         self._calls: dict[Principal, Calls] = {}
-        self._approvals = Approvals(parts.entries, keys=parts.keys, most=settings.limits.walk_items)
-        self._principals: dict[Principal, Catalogs] = {}
-        self._keepers: defaultdict[str, list[Keeper]] = defaultdict(list)
-        self._leave_bus = parts.bus.subscribe(self._hinted)
+        self._discovering = Discovering(
+            settings,
+            parts.instruments,
+            discovering.Tools(
+                entries=parts.entries,
+                keys=parts.keys,
+                clock=parts.clock,
+                observer=parts.observer,
+            ),
+            launch=self._launch,
+            end=self._holdings.end,
+        )
+        self._discoveries: dict[Principal, Discovery] = {}
 
     @staticmethod
     @asynccontextmanager
@@ -130,8 +142,7 @@ class Crib:
                 async with crib._calling.running():
                     yield crib
             finally:
-                crib._leave_bus()
-                await crib._leave(*crib._keepers.values())
+                await crib._holdings.leave()
                 tasks.cancel_scope.cancel()
 
     @staticmethod
@@ -152,18 +163,7 @@ class Crib:
 
     def catalogs(self, principal: Principal = LOCAL) -> Catalogs:
         """All catalogs of one verified caller."""
-        found = self._principals.get(principal)
-        if found is None:
-            found = self._principals[principal] = Catalogs(
-                lambda server, hook: self._open_server(server, hook, principal),
-                clock=self._parts.clock,
-                observer=self._parts.observer,
-                limits=self.settings.limits,
-            )
-            for server in self.settings.servers:
-                if not server.disabled:
-                    found.add(server)
-        return found
+        return self._holdings.catalogs(principal)
 
     def calls(self, principal: Principal = LOCAL) -> Calls:
         """What the calls of one verified caller go through."""
@@ -212,6 +212,8 @@ class Crib:
             server, key = tool
             gateway, limit = self.settings.gateway, self.settings.limits.name_length
             name = expose(server, key, style=gateway.names, limit=limit)
+        if any(it.on_demand and it.id == server for it in self.settings.servers):
+            await self.discovery(requester.principal).enabling.need(requester, server)
         result = await calls.pipeline.call(
             ToolCall(
                 name=name,
@@ -229,6 +231,43 @@ class Crib:
             return result
         keep = partial(calls.kept.keep, requester)
         return await clip(compact(result), self.settings.limits.clip_bytes, keep)
+
+    async def toolset(
+        self,
+        *,
+        exposure: Exposure | None = None,
+        requester: Requester = Requester(),  # noqa: B008 - frozen
+        pin_used: int = 0,
+    ) -> Toolset:
+        """The tools of one conversation, in the form of any provider.
+
+        Args:
+            exposure: What is shown at the start; None: what is configured.
+            requester: Who converses; its calls are this caller's. Without a handle it gets one, so
+                that what one conversation was shown is not what another one saw.
+            pin_used: A deferred tool that was called so many times is shown from the next refresh
+                on, as far as `pinned_tokens` reach; 0: none is.
+
+        Raises:
+            ConfigError: The exposure is not there.
+        """
+        discovery = self.discovery(requester.principal)
+        who = requester
+        if not who.handle:
+            who = replace(requester, handle=uuid4().hex, durable=False)
+
+        async def call(name: str, arguments: Mapping[str, Any] | None, seen: str) -> dict[str, Any]:
+            return await self.call(name, arguments, requester=who, seen=seen, for_model=True)
+
+        conversing = Conversing(discovery, who, call)
+        return await Toolset.begin(
+            conversing,
+            conversing,
+            discovery.costs,
+            exposure=exposure or self.settings.gateway.exposure,
+            pin_used=pin_used,
+            pinned_tokens=self.settings.exposure.pinned_tokens,
+        )
 
     async def read_result(
         self,
@@ -252,12 +291,21 @@ class Crib:
         """
         return await self.calls(requester.principal).kept.read(requester, uri)
 
+    def discovery(self, principal: Principal = LOCAL) -> Discovery:
+        """What one verified caller is shown of all tools, and finds the rest with."""
+        found = self._discoveries.get(principal)
+        if found is None:
+            found = self._discoveries[principal] = self._discovering.discovery(
+                principal, self.catalogs(principal), self.calls(principal)
+            )
+            self._tasks.start_soon(found.run)
+        return found
+
     async def last_good(
         self, server: ServerSettings, kind: Kind, principal: Principal = LOCAL
     ) -> Snapshot | None:
         """What the store keeps of a catalog, however old; None when it keeps nothing."""
-        answer = await self._parts.store.look(self._pid(server, kind, principal), Caller())
-        return None if answer.view.body is None else answer.view.body.snapshot
+        return await self._holdings.last_good(server, kind, principal)
 
     async def approve_definitions(self, server: str, items: Iterable[Item]) -> None:
         """Count these definitions of a server's tools as seen by a person, for everybody.
@@ -267,10 +315,7 @@ class Crib:
         Raises:
             StoreUnreachable: None of them is.
         """
-        await self._approvals.approve(server, items)
-        for catalogs in self._principals.values():
-            await catalogs.server(server).vet(now=True)
-        await self._parts.bus.publish(self._approvals.owner(server))
+        await self._holdings.approve(server, items)
 
     async def apply(self, settings: Settings) -> Plan:
         """Takes over another configuration; connections whose launch is unchanged stay up.
@@ -281,97 +326,18 @@ class Crib:
         """
         change = plan(self.settings, settings)
         self.settings = settings
-        # A principal that comes while connections end is served from the new settings already.
-        known = tuple(self._principals.values())
-        retired = {
-            catalogs.remove(server).supervisor
-            for catalogs in known
-            for server in (*change.removed, *(each.id for each in change.relaunched))
-        }
-        for catalogs in known:
-            for server in change.retuned:
-                catalogs.retune(server)
-            for server in change.added:
-                catalogs.add(server)
-        await self._pool.close(*retired)
-        await self._leave(it for it in chain(*self._keepers.values()) if it.closed)
-        self._keepers = defaultdict(
-            list,
-            {
-                pid: alive
-                for pid, keepers in self._keepers.items()
-                if (alive := [keeper for keeper in keepers if not keeper.closed])
-            },
+        self._discovering.configure(settings)
+        await self._holdings.change(
+            settings.servers,
+            removed=change.removed,
+            relaunched=change.relaunched,
+            retuned=change.retuned,
+            added=change.added,
         )
-        for catalogs in known:
-            for server in change.relaunched:
-                catalogs.add(server)
         return change
-
-    def _open_server(
-        self, server: ServerSettings, hook: PublishedHook, principal: Principal
-    ) -> ServerCatalogs:
-        supervisor = self._pool.supervisor(server, principal, self._profile)
-
-        def make_keeper(kind: Kind, catalogs: ServerCatalogs) -> Keeper:
-            pid = self._pid(server, kind, principal)
-            keeper = Keeper(
-                self._around,
-                server,
-                kind,
-                pid,
-                fetch=lambda cursor: catalogs.fetch(kind, cursor),
-                tell=catalogs.published,
-                want=supervisor.want,
-            )
-            self._keepers[pid].append(keeper)
-            keeper.start()
-            return keeper
-
-        return ServerCatalogs(
-            server,
-            supervisor,
-            make_keeper,
-            hook=hook,
-            clock=self._parts.clock,
-            limits=self.settings.limits,
-            observer=self._parts.observer,
-            vetting=Vetting(
-                self._approvals,
-                server.id,
-                clock=self._parts.clock,
-                observer=self._parts.observer,
-            ),
-        )
-
-    @staticmethod
-    async def _leave(*keepers: Iterable[Keeper]) -> None:
-        """Ends these keepers, within bounds and in spite of a cancellation."""
-        with anyio.CancelScope(shield=True), anyio.move_on_after(LEAVING):
-            for keeper in chain(*keepers):
-                await keeper.leave()
 
     def _launch(self, server: str) -> str:
         """The keyed digest of how a server is launched now; empty for an unknown one."""
         launches = (each.launch for each in self.settings.servers if each.id == server)
         launch = next(launches, None)
         return "" if launch is None else self._parts.keys.launch_digest(launch)
-
-    def _pid(self, server: ServerSettings, kind: Kind, principal: Principal) -> str:
-        keys = self._parts.keys
-        partition = Partition(principal, self._profile.capability_class)
-        return catalog_key(keys.secret(), keys.launch_digest(server.launch), kind, partition)
-
-    def _hinted(self, pid: str | None) -> None:
-        """Another replica or process says that a record may have changed; None: any of them."""
-        for catalogs in self._principals.values():
-            for server in map(catalogs.server, catalogs.server_ids()):
-                if server.hinted(pid):
-                    self._around.tasks.start_soon(partial(server.vet, now=True))
-        if pid is not None:
-            for keeper in self._keepers.get(pid, ()):
-                keeper.hinted()
-            return
-        for keepers in self._keepers.values():
-            for keeper in keepers:
-                keeper.hinted()

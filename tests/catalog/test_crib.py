@@ -198,7 +198,7 @@ async def test_a_hundred_changes_leave_no_connection_and_no_keeper_behind() -> N
             await crib.catalogs().read(Kind.TOOLS)
         await crib.apply(settings_of())
         assert [script.live for script in scripts.values()] == [0, 0]
-        assert not crib._keepers  # pyright: ignore[reportPrivateUsage] - nobody else could tell
+        assert not crib._holdings._keepers  # pyright: ignore[reportPrivateUsage] - nobody else could tell
 
 
 # ---- what the store keeps ----

@@ -8,7 +8,7 @@ import pytest
 
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.snapshot import Kind
-from toolcrib.gateway.listing import Listing, Naming, compile_listing, key_of
+from toolcrib.gateway.listing import Listing, Naming, compile_listing, key_of, offered
 from toolcrib.settings import NameStyle
 from toolcrib.testing.fake_access import snapshot_of
 from toolcrib.testing.scripted import tool
@@ -24,7 +24,7 @@ def listing(
         Reading(server, kind, snapshot_of(kind, definitions), 1, fresh=True)
         for server, definitions in servers.items()
     ]
-    return compile_listing(kind, readings, Naming(style, 48))
+    return compile_listing(kind, offered(kind, readings, Naming(style, 48)))
 
 
 def test_the_order_is_server_then_original_name_by_code_point() -> None:

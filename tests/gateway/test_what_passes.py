@@ -319,7 +319,7 @@ async def test_neither_extension_is_declared_to_hosts_or_servers() -> None:
     async with scripted_gateway({"s": ScriptedUpstream([tool("t")])}) as gateway:
         declared = gateway.gateway.capabilities()
         assert not {"tasks", "extensions", "experimental"} & declared.keys()
-        profile = gateway.crib._profile  # pyright: ignore[reportPrivateUsage]
+        profile = gateway.crib._holdings._profile  # pyright: ignore[reportPrivateUsage]
         assert not {"tasks", "extensions", "experimental"} & profile.capabilities.keys()
 
 

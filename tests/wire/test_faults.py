@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from toolcrib.calls.results.refusal import refusal
 from toolcrib.errors import (
     AuthRequired,
     CatalogTooOld,
@@ -19,7 +20,6 @@ from toolcrib.wire.faults import (
     invalid_request,
     method_not_found,
 )
-from toolcrib.wire.refusals import refusal
 
 
 def test_an_unforeseen_exception_is_an_internal_error_that_quotes_nothing(

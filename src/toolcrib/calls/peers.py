@@ -42,4 +42,7 @@ def outdated(item: Item, result: Mapping[str, Any]) -> str | None:
     code, message = error.get("code"), error.get("message")
     if not isinstance(code, str) or code not in _OUTDATED:
         return None
+    if error.get("tool", item.key) != item.key:
+        # What a peer's `call_tool` refuses speaks of the tool that was to be called through it.
+        return None
     return message if isinstance(message, str) else code

@@ -160,6 +160,7 @@ class Catalogs:
             outcome = error.code
             raise
         finally:
+            supervisor.use()
             seconds = self._clock.now().mono - began
             name = params.get("name")
             self._observer.note(

@@ -154,7 +154,8 @@ class Keeper:
             self._entry, arrived.mono, arrived.mono, purpose
         ):
             return self.peek(purpose)
-        if not self._entry.link.up:
+        if not self._entry.link.up and not self._server.on_demand:
+            # One on demand is wanted by those who need it (`discovery.servers`), not by readers.
             self._want()
         if self._entry.withdrawn:
             self._ask_again(arrived)

@@ -8,12 +8,14 @@ from toolcrib.calls.call import Requester
 from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess, PublishedChange
 from toolcrib.core.snapshot import Kind
+from toolcrib.gateway.discovering import GatewayDiscovery
 from toolcrib.gateway.forward import Forwarder
 from toolcrib.gateway.hosts import Announcer
 from toolcrib.gateway.interest import Interest
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listing import Naming
 from toolcrib.gateway.listings import Listings
+from toolcrib.gateway.meta_calls import MetaCalls
 from toolcrib.gateway.requester import requester_of
 from toolcrib.gateway.resource_updates import ResourceUpdates
 from toolcrib.gateway.routes import Routes
@@ -37,14 +39,17 @@ class Desk:
         limits: Limits,
         *,
         calls: Calls,
+        discovery: GatewayDiscovery,
         settings: GatewaySettings,
         clock: Clock,
         observer: Observer,
     ) -> None:
         self.audience = Audience()
-        self._listings = Listings(access, naming, clock, observer, icons=settings.icons)
+        self._listings = Listings(
+            access, naming, clock, observer, icons=settings.icons, discovery=discovery
+        )
         links = Links(self._listings, settings.icons)
-        routes = Routes(access, self._listings, links, calls.ledger)
+        routes = Routes(access, self._listings, links, calls.ledger, discovery.enabling)
         self._announcer = Announcer(self._listings, self.audience, clock, observer)
         self._forwarder = Forwarder(
             access,
@@ -56,7 +61,9 @@ class Desk:
             settings=settings,
             limits=limits,
         )
+        self._meta_calls = MetaCalls(discovery, self._forwarder, settings)
         self._ledger = calls.ledger
+        self._enabling = discovery.enabling
         self._relay = settings.relay
         self._interest = Interest(access, self.audience)
         self._updates = ResourceUpdates(access, routes.resource, self.audience)
@@ -79,8 +86,9 @@ class Desk:
         await self._updates.subscribe(uri)
 
     def left(self, requester: Requester) -> None:
-        """Forget what a host was shown that does not come back."""
+        """Forget what a host was shown, and enabled, that does not come back."""
         self._ledger.forget(requester)
+        self._enabling.forget(requester)
 
     async def answer(self, request: HostRequest) -> Result:
         """Answer one request; raises `RpcFault` or a `ToolcribError`."""
@@ -88,6 +96,8 @@ class Desk:
         if kind is not None:
             return await self._list(kind, request)
         match request.method:
+            case "tools/call" if self._meta_calls.takes(request.params["name"]):
+                return await self._meta_calls.call(request)
             case "tools/call":
                 return await self._forwarder.call(request)
             case "prompts/get":

@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from toolcrib.calls.call import ToolCall
 from toolcrib.calls.calling import Calls
 from toolcrib.calls.pipeline import CHANGES_KEY
 from toolcrib.calls.results.kept import is_kept_uri
+from toolcrib.calls.results.refusal import refusal
 from toolcrib.calls.rounds.outgoing import Outgoing
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.mirrored import mirrored
 from toolcrib.core.snapshot import Item, Kind, Scope
+from toolcrib.discovery.seams import Inner
 from toolcrib.errors import (
+    BadArguments,
     CapabilityMissing,
     RetryRefused,
     ToolcribError,
@@ -33,13 +37,15 @@ from toolcrib.protocol.hints import parse_hints
 from toolcrib.settings import GatewaySettings, Limits
 from toolcrib.wire.faults import RpcFault, invalid_params, missing_capability
 from toolcrib.wire.mirrored_headers import check_mirrored
-from toolcrib.wire.refusals import refusal
 from toolcrib.wire.service import HostRequest
 
 MIRRORING_KEPT: Final = 4_096
 """Contracts of which is remembered whether they mirror parameters in headers."""
 
 INPUT_REQUIRED: Final = "input_required"
+
+PARAM_HEADERS: Final = "mcp-param-"
+"""How the names of headers begin that mirror parameters."""
 
 
 class Forwarder:
@@ -77,17 +83,30 @@ class Forwarder:
         name: str = request.params["name"]
         requester = requester_of(request, self._relay)
         target = await self._routes.tool(name, requester)
-        self._check_headers(target.item, request)
+        deferred = name not in (await self._listings.held(Kind.TOOLS)).sights
+        self._check_headers(target.item, request, deferred=deferred)
+        call = call_of(request, target, requester, trace=self._trace)
+        return await self._called(request, target, call)
+
+    async def call_inner(self, request: HostRequest, inner: Inner) -> dict[str, Any]:
+        """`tools/call` of `call_tool`: the call of another tool.
+
+        Headers that the host mirrored are those of `call_tool`; the server gets those of the inner
+        tool.
+        """
+        requester = requester_of(request, self._relay)
         try:
-            call = call_of(request, target, requester, trace=self._trace)
-            result = await self._calls.pipeline.call(call)
-        except ToolcribError as error:
-            if (fault := _fault(error, request)) is not None:
-                raise fault from None
-            return refusal(error, name)
-        if result.get("resultType") == INPUT_REQUIRED:
-            return result
-        return await self._handed_over(target.server, result)
+            target = await self._routes.inner_tool(inner, requester)
+        except BadArguments as error:
+            return refusal(error, inner.name)
+        call = call_of(request, target, requester, inner=inner, trace=self._trace)
+        return await self._called(request, target, call)
+
+    async def stamped(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A result of our own as hosts get it: with the digest of what they are shown."""
+        digest = (await self._listings.held(Kind.TOOLS)).digest
+        meta = result.get("_meta")
+        return {**result, "_meta": {**(meta if is_object(meta) else {}), DIGEST_KEY: digest}}
 
     async def get(self, request: HostRequest) -> dict[str, Any]:
         """`prompts/get`."""
@@ -145,11 +164,25 @@ class Forwarder:
         params = {"ref": {**ref, **own}, **_picked(request.params, "argument", "context")}
         method = "completion/complete"
         self._add_trace(params, request)
+        await self._routes.reach(target, requester_of(request, self._relay))
         try:
             result = await self._access.request(target.server, method, params)
         except UpstreamRefused as refused:
             raise told(refused, server=target.server, method=method) from None
         return checked(target.server, method, result, self._limits.result_bytes)
+
+    async def _called(self, request: HostRequest, target: Target, call: ToolCall) -> dict[str, Any]:
+        """The result of a call, or of what stopped it."""
+        try:
+            await self._routes.reach(target, call.requester)
+            result = await self._calls.pipeline.call(call)
+        except ToolcribError as error:
+            if (fault := _fault(error, request)) is not None:
+                raise fault from None
+            return refusal(error, call.name)
+        if result.get("resultType") == INPUT_REQUIRED:
+            return result
+        return await self._handed_over(target.server, result)
 
     async def _prompt(self, name: str) -> Target:
         try:
@@ -171,12 +204,10 @@ class Forwarder:
         if is_object(meta) and CHANGES_KEY in meta:
             await self._announcer.announce_now(Kind.TOOLS)
         result["content"] = await self._links.in_content(server, result["content"])
-        digest = (await self._listings.held(Kind.TOOLS)).digest
         passed: dict[str, Any] = {**relayed_meta(meta)} if is_object(meta) else {}
         if is_object(meta) and CHANGES_KEY in meta:
             passed[CHANGES_KEY] = meta[CHANGES_KEY]
-        result["_meta"] = {**passed, DIGEST_KEY: digest}
-        return result
+        return await self.stamped({**result, "_meta": passed})
 
     async def _asked(
         self, target: Target, method: str, params: dict[str, Any], request: HostRequest, kind: Kind
@@ -184,6 +215,7 @@ class Forwarder:
         """The answer of a request whose errors are JSON-RPC errors."""
         self._add_trace(params, request)
         requester = requester_of(request, self._relay)
+        await self._routes.reach(target, requester)
         outgoing = Outgoing(
             server=target.server,
             method=method,
@@ -215,11 +247,17 @@ class Forwarder:
         if self._trace and (context := trace_context(request.params)):
             params["_meta"] = context
 
-    def _check_headers(self, item: Item | None, request: HostRequest) -> None:
-        """Holds mirrored headers to the arguments; raises `RpcFault` -32020."""
-        if item is not None and request.headers is not None and self._mirrors(item):
+    def _check_headers(self, item: Item | None, request: HostRequest, *, deferred: bool) -> None:
+        """Holds mirrored headers to the arguments; raises `RpcFault` -32020.
+
+        A host that was not shown the definition, and mirrors nothing, cannot know that it should.
+        """
+        headers = request.headers
+        if item is None or headers is None or not self._mirrors(item):
+            return
+        if not deferred or any(name.startswith(PARAM_HEADERS) for name, _ in headers):
             arguments: Mapping[str, Any] = request.params.get("arguments") or {}
-            check_mirrored(item.definition["inputSchema"], arguments, request.headers)
+            check_mirrored(item.definition["inputSchema"], arguments, headers)
 
     def _mirrors(self, item: Item) -> bool:
         """Whether the tool wants parameters mirrored in headers, worked out once per contract."""

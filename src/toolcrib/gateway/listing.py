@@ -1,16 +1,23 @@
-"""One exposed listing: what all servers show of one kind, on one page, in one order."""
+"""One exposed listing: what hosts are shown of one kind, on one page, in one order.
 
-from collections.abc import Iterable, Mapping
+Meta-tools stand first, as if their server's id were empty; then come items by (server id, original
+key).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from toolcrib.calls.ledger.sights import Sight, Sights
 from toolcrib.calls.results.encoding import encode
 from toolcrib.catalog.reading import Reading
-from toolcrib.core.fingerprint import exposed_digest
+from toolcrib.core.fingerprint import contract, exposed_digest, fingerprint
 from toolcrib.core.jsontypes import is_object
-from toolcrib.core.naming import NameTable, Original
+from toolcrib.core.naming import Original
 from toolcrib.core.snapshot import Item, Kind
+from toolcrib.discovery.exposing.exposing import EVERYTHING, Choice
+from toolcrib.discovery.exposing.offer import Offer, complete_in, offer_of
 from toolcrib.facts import Finding
 from toolcrib.gateway.uris import expose_uris
 from toolcrib.protocol.envelope import CONTRACT_KEY, DIGEST_KEY, relayed_meta
@@ -46,14 +53,14 @@ class Listing:
 
     kind: Kind
     entries: Mapping[str, Original]
-    """By exposed name or URI, in the order of (server id, original key), by code point."""
+    """By exposed name or URI: everything that can be asked for, shown or not."""
     digest: str
     """The same for the same exposed content, on every replica and in both eras."""
     findings: tuple[Finding, ...]
     modern: Encoded
     handshake: Encoded
     sights: Sights
-    """What whoever is shown it has seen of its tools; empty for other kinds."""
+    """What whoever is shown it has seen of its tools, meta-tools apart; empty for other kinds."""
 
     def answer(self, *, modern: bool, ttl_ms: int, scope: str) -> Prepared:
         """The result of a list request."""
@@ -71,37 +78,73 @@ def key_of(readings: Iterable[Reading]) -> Key:
     )
 
 
+def offered(
+    kind: Kind,
+    readings: Collection[Reading],
+    naming: Naming,
+    listed: AbstractSet[str] | None = None,
+    reserved: AbstractSet[str] = frozenset(),
+) -> Offer:
+    """What there is of a kind in these readings, under its exposed names or URIs.
+
+    Args:
+        kind: The kind of all of them.
+        readings: The catalogs of all servers.
+        naming: How exposed names are made.
+        listed: The servers whose items may be listed; None: all.
+        reserved: Names that no item gets.
+    """
+    shown = {it.server for it in readings} if listed is None else listed
+    if kind.key == "name":
+        return offer_of(
+            readings, style=naming.style, limit=naming.limit, listed=shown, reserved=reserved
+        )
+    held = {it.server: it.snapshot.items for it in readings if it.snapshot is not None}
+    entries, findings = expose_uris({server: held[server] for server in held if server in shown})
+    others, more = expose_uris({server: held[server] for server in held if server not in shown})
+    whole = {**others, **entries}
+    return Offer(whole, entries, (*findings, *more), complete_in(readings, shown))
+
+
 def compile_listing(
-    kind: Kind, readings: Iterable[Reading], naming: Naming, icons: IconPolicy = "drop"
+    kind: Kind,
+    offer: Offer,
+    choice: Choice = EVERYTHING,
+    meta: Iterable[Mapping[str, Any]] = (),
+    icons: IconPolicy = "drop",
 ) -> Listing:
-    """Compile a listing; the work grows with the number of items and touches nothing shared."""
-    catalogs = {r.server: r.snapshot.items for r in readings if r.snapshot is not None}
-    entries, findings = _exposed(kind, catalogs, naming)
-    shown = [_definition(kind, name, original.item, icons) for name, original in entries.items()]
-    digest = exposed_digest(kind, ((name, o.item.fingerprint) for name, o in entries.items()))
+    """Compile a listing; the work grows with the number of items and touches nothing shared.
+
+    Args:
+        kind: What is listed.
+        offer: What there is.
+        choice: What of it is shown.
+        meta: The definitions of meta-tools that are shown with it.
+        icons: What becomes of icons.
+    """
+    entries = offer.listed
+    if choice.exposure != "full":
+        entries = {name: offer.listed[name] for name in choice.pinned}
+    shown = [_meta_definition(tool) for tool in meta]
+    marks = [(tool["name"], fingerprint(tool)) for tool in shown]
+    marks += [(name, original.item.fingerprint) for name, original in entries.items()]
+    shown += [_definition(kind, name, original.item, icons) for name, original in entries.items()]
+    digest = exposed_digest(kind, marks)
+    findings = (*offer.findings, *choice.findings)
     if kind is not Kind.TOOLS:
         same = _encoded(shown)
-        return Listing(kind, entries, digest, findings, same, same, Sights({}))
+        return Listing(kind, offer.entries, digest, findings, same, same, Sights({}))
     modern = _encoded([tool_for_modern(tool) for tool in shown])
     older = [tool_for_handshake(tool) for tool in shown]
     differs = any(a is not b for a, b in zip(older, modern.items, strict=True))
     handshake = _encoded(older) if differs else modern
     sights = {name: Sight(it.server, it.item.key, it.item.contract) for name, it in entries.items()}
-    return Listing(kind, entries, digest, findings, modern, handshake, Sights(sights))
+    return Listing(kind, offer.entries, digest, findings, modern, handshake, Sights(sights))
 
 
-def _exposed(
-    kind: Kind, catalogs: Mapping[str, Iterable[Item]], naming: Naming
-) -> tuple[Mapping[str, Original], tuple[Finding, ...]]:
-    if kind.key != "name":
-        return expose_uris(catalogs)
-    table = NameTable.build(catalogs, style=naming.style, limit=naming.limit)
-    findings = tuple(
-        Finding(server, kept_out.reason, kept_out.detail)
-        for server, collided in table.collided.items()
-        for kept_out in collided
-    )
-    return table.entries, findings
+def _meta_definition(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition of a meta-tool with its contract, as every exposed tool has one."""
+    return {**tool, "_meta": {CONTRACT_KEY: contract(tool)}}
 
 
 def _definition(kind: Kind, name: str, item: Item, icons: IconPolicy) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""The listings of one principal: compiled when content changed, stamped per answer."""
+"""The listings of one principal: compiled when what is shown changed, stamped per answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import anyio
 from anyio import to_thread
 
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
+from toolcrib.core.exposure import Shown
 from toolcrib.core.naming import NameTable, Original
 from toolcrib.core.snapshot import Item, Kind, Scope
+from toolcrib.discovery.exposing.exposing import EVERYTHING, Choice
+from toolcrib.discovery.exposing.offer import Offer, complete_in
 from toolcrib.facts import Listed, ServedStale
-from toolcrib.gateway.listing import Key, Listing, Naming, compile_listing, key_of
+from toolcrib.gateway.discovering import GatewayDiscovery, undiscovered
+from toolcrib.gateway.listing import Key, Listing, Naming, compile_listing, key_of, offered
 from toolcrib.gateway.target import Target
 from toolcrib.ports import Clock, Observer
 from toolcrib.protocol.trust import IconPolicy
@@ -26,6 +30,11 @@ KEPT: Final = 2
 REMEMBERED: Final = 5_000
 """Exposed names that were there once, per kind."""
 
+_T = TypeVar("_T")
+
+_Content = tuple[Key, tuple[str, ...], bool]
+"""What an offer was made of: catalogs, the servers that may be listed, and whether all are here."""
+
 
 class Listings:
     """Compiles listings once per content, and remembers which names there used to be."""
@@ -38,13 +47,19 @@ class Listings:
         observer: Observer,
         *,
         icons: IconPolicy = "drop",
+        discovery: GatewayDiscovery | None = None,
     ) -> None:
         self._access = access
         self._naming = naming
         self._icons: IconPolicy = icons
         self._clock = clock
         self._observer = observer
-        self._compiled: dict[Kind, dict[Key, Listing]] = {kind: {} for kind in Kind}
+        self._discovery = discovery or undiscovered(access)
+        self._offers: dict[Kind, dict[_Content, Offer]] = {kind: {} for kind in Kind}
+        self._compiled: dict[Kind, dict[tuple[Offer, Choice], Listing]] = {
+            kind: {} for kind in Kind
+        }
+        self._exposure: Shown = EVERYTHING.exposure
         self._changes = dict.fromkeys(Kind, 0)
         self._held: dict[Kind, tuple[int, Listing]] = {}
         self._gone: dict[Kind, dict[str, Target]] = {kind: {} for kind in Kind}
@@ -63,7 +78,9 @@ class Listings:
         """The result of a list request: what every server could show within its wait."""
         began = self._clock.now().mono
         readings = await self._access.read(kind)
-        listing = await self._compile(kind, readings)
+        listing = await self._compile(kind, readings, look=True)
+        listed = frozenset(self._discovery.enabling.listed())
+        readings = [reading for reading in readings if reading.server in listed]
         result = listing.answer(
             modern=modern, ttl_ms=_ttl_ms(readings), scope=_scope(readings).value
         )
@@ -93,25 +110,60 @@ class Listings:
         compiled = self._compiled[kind]
         return compiled[next(reversed(compiled))] if compiled else None
 
-    async def _compile(self, kind: Kind, readings: Sequence[Reading]) -> Listing:
-        key = key_of(readings)
+    async def _compile(
+        self, kind: Kind, readings: Sequence[Reading], *, look: bool = False
+    ) -> Listing:
+        offer = await self._offer(kind, readings)
+        choice = await self._choose(kind, offer, look=look)
         compiled = self._compiled[kind]
-        if (known := compiled.get(key)) is not None:
+        if (known := compiled.get((offer, choice))) is not None:
             return known
         async with self._locks[kind]:
-            if (known := compiled.get(key)) is not None:
+            if (known := compiled.get((offer, choice))) is not None:
                 return known
-            size = sum(len(reading.snapshot or ()) for reading in readings)
-            if size > OFF_LOOP:
-                listing = await to_thread.run_sync(
-                    compile_listing, kind, readings, self._naming, self._icons
-                )
-            else:
-                listing = compile_listing(kind, readings, self._naming, self._icons)
-            self._keep(kind, key, listing)
+            meta = self._discovery.meta.definitions(choice.exposure) if kind is Kind.TOOLS else ()
+            shown = offer.listed if choice.exposure == "full" else choice.pinned
+
+            def compile_it() -> Listing:
+                return compile_listing(kind, offer, choice, meta, self._icons)
+
+            listing = await _worked_out(compile_it, len(shown))
+            self._keep(kind, (offer, choice), listing)
             return listing
 
-    def _keep(self, kind: Kind, key: Key, listing: Listing) -> None:
+    async def _offer(self, kind: Kind, readings: Sequence[Reading]) -> Offer:
+        listed = tuple(sorted(self._discovery.enabling.listed()))
+        # Only tools are shown less of, so only theirs depend on what is missing.
+        complete = kind is not Kind.TOOLS or complete_in(readings, frozenset(listed))
+        content = key_of(readings), listed, complete
+        offers = self._offers[kind]
+        if (known := offers.get(content)) is not None:
+            return known
+        async with self._locks[kind]:
+            if (known := offers.get(content)) is not None:
+                return known
+            reserved = self._discovery.names() if kind is Kind.TOOLS else frozenset[str]()
+
+            def offer_it() -> Offer:
+                return offered(kind, readings, self._naming, frozenset(listed), reserved)
+
+            size = sum(len(reading.snapshot or ()) for reading in readings)
+            offer = offers[content] = await _worked_out(offer_it, size)
+            while len(offers) > KEPT:
+                del offers[next(iter(offers))]
+            return offer
+
+    async def _choose(self, kind: Kind, offer: Offer, *, look: bool) -> Choice:
+        """What is shown of an offer; where that is something else than before, held is over."""
+        if kind is not Kind.TOOLS:
+            return EVERYTHING
+        choice = await self._discovery.exposing.choose(offer, look=look)
+        if choice.exposure != self._exposure:
+            self._exposure = choice.exposure
+            self._changes[kind] += 1
+        return choice
+
+    def _keep(self, kind: Kind, key: tuple[Offer, Choice], listing: Listing) -> None:
         previous = self._latest(kind)
         if previous is not None:
             self._remember(kind, previous, listing)
@@ -141,6 +193,11 @@ class Listings:
         fresh = all(reading.fresh for reading in readings)
         size = len(result.encoded)
         self._observer.note(Listed(kind.label, len(result.items), size, fresh, seconds))
+
+
+async def _worked_out(work: Callable[[], _T], size: int) -> _T:
+    """The result of work that grows with `size`, out of a thread where it may take long."""
+    return await to_thread.run_sync(work) if size > OFF_LOOP else work()
 
 
 def _ttl_ms(readings: Sequence[Reading]) -> int:

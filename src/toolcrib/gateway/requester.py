@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
 from toolcrib.core.jsontypes import is_object
+from toolcrib.discovery.seams import Inner
 from toolcrib.gateway.target import Target
 from toolcrib.gateway.trace_context import trace_context
 from toolcrib.protocol.envelope import HANDLE_KEY, SEEN_KEY
@@ -39,18 +40,28 @@ def retry_of(params: Mapping[str, Any]) -> Retry | None:
 
 
 def call_of(
-    request: HostRequest, target: Target, requester: Requester, *, trace: bool = True
+    request: HostRequest,
+    target: Target,
+    requester: Requester,
+    *,
+    inner: Inner | None = None,
+    trace: bool = True,
 ) -> ToolCall:
-    """The tool call that a request is; its trace context goes on only with `trace`."""
+    """The tool call that a request is; its trace context goes on only with `trace`.
+
+    With `inner` it is the call that a call of `call_tool` is about. What the caller then says that
+    it saw is said of `call_tool`, and nothing of the inner tool.
+    """
     params = request.params
-    arguments = params.get("arguments")
+    name = params["name"] if inner is None else inner.name
+    arguments = params.get("arguments") if inner is None else inner.arguments
     return ToolCall(
-        name=params["name"],
+        name=name,
         server=target.server,
         key=target.key,
         arguments=arguments or {},
         requester=requester,
-        seen=_seen(params),
+        seen=_seen(params) if inner is None else Seen(),
         meta=trace_context(params) if trace else {},
         retry=retry_of(params),
         progress=request.progress,

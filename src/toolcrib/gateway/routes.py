@@ -11,7 +11,8 @@ from toolcrib.catalog.reading import Reading
 from toolcrib.core.naming import Original, near
 from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import ToolGone
+from toolcrib.discovery.seams import Enabling, Inner
+from toolcrib.errors import BadArguments, ToolGone
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listings import Listings
 from toolcrib.gateway.placing import Look, caught_at, listed_at, templated_at
@@ -27,12 +28,18 @@ class Routes:
     """Finds the target of a request in what is published, was published, or was shown."""
 
     def __init__(
-        self, access: CatalogAccess, listings: Listings, links: Links, ledger: Ledger
+        self,
+        access: CatalogAccess,
+        listings: Listings,
+        links: Links,
+        ledger: Ledger,
+        enabling: Enabling,
     ) -> None:
         self._access = access
         self._listings = listings
         self._links = links
         self._ledger = ledger
+        self._enabling = enabling
 
     async def tool(self, name: str, requester: Requester) -> Target:
         """Which tool an exposed name means, or meant: whether it may be called is not said.
@@ -41,13 +48,29 @@ class Routes:
         were there, then among those that this caller was shown. Raises `RpcFault` -32602 for a name
         that nobody ever had.
         """
-        found = await self._published(Kind.TOOLS, name)
+        found = await self._tool(name, requester)
         if isinstance(found, Target):
             return found
-        sight = await self._ledger.sight(requester, name)
-        if sight is not None:
-            return Target(sight.server, sight.key)
         raise _unknown(Kind.TOOLS, name, found)
+
+    async def inner_tool(self, inner: Inner, requester: Requester) -> Target:
+        """The same for a name that a model gave `call_tool`.
+
+        Raises `BadArguments` for a name that nobody ever had.
+        """
+        found = await self._tool(inner.name, requester)
+        if isinstance(found, Target):
+            return found
+        raise BadArguments(
+            f"there is no tool {quoted(inner.name)}{_hint(found)}", details={"near": list(found)}
+        )
+
+    async def reach(self, target: Target, requester: Requester) -> None:
+        """Have the server of a target there, where it is connected on demand only.
+
+        Raises `NotAllowed` where this caller has not enabled it.
+        """
+        await self._enabling.need(requester, target.server)
 
     async def prompt(self, name: str) -> Target:
         """The prompt of that exposed name, as it is published now.
@@ -95,6 +118,22 @@ class Routes:
         if target is None:
             raise unknown_resource(uri)
         return target
+
+    async def _tool(self, name: str, requester: Requester) -> Target | tuple[str, ...]:
+        found = await self._published(Kind.TOOLS, name)
+        if isinstance(found, Target):
+            return found
+        sight = await self._ledger.sight(requester, name)
+        if sight is not None:
+            return Target(sight.server, sight.key)
+        if self._enabling.dynamic:
+            # Another process may have enabled its server for this caller: that opens it here.
+            there = frozenset(await self._enabling.searchable(requester))
+            found = await self._published(Kind.TOOLS, name)
+            if not isinstance(found, Target):
+                entries = (await self._listings.held(Kind.TOOLS)).entries
+                found = tuple(it for it in found if it in entries and entries[it].server in there)
+        return found
 
     async def _published(self, kind: Kind, name: str) -> Target | tuple[str, ...]:
         """What has, or had, an exposed name; else names that look like it."""

@@ -15,6 +15,7 @@ from toolcrib.core.naming import SHORTEST_LIMIT
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.errors import ConfigError, ToolcribBug
 from toolcrib.gateway.desk import Desk
+from toolcrib.gateway.discovering import GatewayDiscovery, undiscovered
 from toolcrib.gateway.listing import Naming
 from toolcrib.ports import Clock, Observer
 from toolcrib.settings import GatewaySettings, Limits
@@ -66,6 +67,9 @@ class Gateway:
         observer: Takes facts.
         clock: Time and chance.
         particulars: See there.
+        discovery_for: What a principal is shown and how it finds the rest; the same, however often
+            it is asked. None: everything is shown, there are no meta-tools, and no server is on
+            demand.
 
     Raises: ConfigError: for an allowed host or origin that cannot be read, or too short a limit of
     names.
@@ -80,6 +84,8 @@ class Gateway:
         observer: Observer,
         clock: Clock,
         particulars: Particulars = Particulars(),
+        *,
+        discovery_for: Callable[[Principal], GatewayDiscovery] | None = None,
     ) -> None:
         if limits.name_length < SHORTEST_LIMIT:
             raise ConfigError(
@@ -92,6 +98,7 @@ class Gateway:
         self._observer = observer
         self._clock = clock
         self._particulars = particulars
+        self._discovery_for = discovery_for
         self._desks: dict[Principal, Desk] = {}
         self._tasks: TaskGroup | None = None
         self._kernel = Kernel(self, limits.state_seconds)
@@ -210,13 +217,16 @@ class Gateway:
         if desk is None:
             if self._tasks is None:
                 raise ToolcribBug("the gateway was asked something while it was not running")
+            access = self._access_for(principal)
+            discovery_for = self._discovery_for
             desk = self._desks[principal] = Desk(
-                self._access_for(principal),
+                access,
                 Naming(self._settings.names, self._limits.name_length),
                 self._limits,
                 clock=self._clock,
                 observer=self._observer,
                 calls=self._calls_for(principal),
+                discovery=discovery_for(principal) if discovery_for else undiscovered(access),
                 settings=self._settings,
             )
             self._tasks.start_soon(desk.announce)

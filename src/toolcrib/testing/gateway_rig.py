@@ -1,6 +1,6 @@
 """A gateway over catalogs that a test sets, and hosts of both eras in front of it."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from toolcrib.calls.calling import Calling, Calls, Tools
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.config.keys import InstallationKey
 from toolcrib.errors import ToolcribError
+from toolcrib.gateway.discovering import GatewayDiscovery, undiscovered
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.ports import Observer
 from toolcrib.settings import GatewaySettings, Limits, Settings
@@ -37,8 +38,11 @@ class GatewayRig:
         settings: GatewaySettings = GatewaySettings(),  # noqa: B008 - frozen
         limits: Limits = Limits(),  # noqa: B008 - frozen
         particulars: Particulars = Particulars(),  # noqa: B008 - frozen
+        *,
+        discovery: Callable[[FakeAccess], GatewayDiscovery] = undiscovered,
     ) -> None:
         self.access = FakeAccess()
+        discovered = discovery(self.access)
         self.recorder = Recorder()
         self.calls = calls_over(self.access, self.recorder, settings, limits)
         self.gateway = Gateway(
@@ -49,6 +53,7 @@ class GatewayRig:
             self.recorder,
             LoopClock(),
             particulars,
+            discovery_for=lambda _principal: discovered,
         )
 
     @asynccontextmanager

@@ -5,12 +5,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from toolcrib.adapters.linear_patterns import linear_pattern
 from toolcrib.adapters.schema.checker import JsonSchemaChecker
 from toolcrib.adapters.sealing import AesSealer
+from toolcrib.adapters.stemming import EnglishStemmer
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
+from toolcrib.context.tokens import HeuristicCounter
 from toolcrib.crib import Crib
+from toolcrib.discovery.instruments import Instruments
 from toolcrib.ports import ClientProfile, EraMemory, Signals, Upstream
 from toolcrib.settings import (
     ApprovalSettings,
@@ -74,6 +78,7 @@ class ScriptedWorld:
             entries=self.store.entries,
             sealer=AesSealer(keys, self.clock),
             checker=JsonSchemaChecker(Limits()),
+            instruments=Instruments(EnglishStemmer(), linear_pattern, HeuristicCounter()),
         )
 
 
@@ -86,6 +91,7 @@ async def scripted_crib(
     store: MemoryStore | None = None,
     gateway: GatewaySettings | None = None,
     approval: ApprovalSettings | None = None,
+    **others: Any,
 ) -> AsyncGenerator[tuple[Crib, ScriptedWorld]]:
     """A running crib with one server for each script.
 
@@ -96,6 +102,7 @@ async def scripted_crib(
         store: The memory that snapshots survive in; a new one where none is given.
         gateway: How it shows itself, and what it relays.
         approval: Which calls a person is asked about.
+        others: Further members of `Settings`, such as `exposure` and `skills`.
     """
     world = ScriptedWorld(scripts, store)
     servers = tuple((settings or {}).get(name) or server_settings(name) for name in scripts)
@@ -104,6 +111,7 @@ async def scripted_crib(
         limits=limits or Limits(),
         gateway=gateway or GatewaySettings(),
         approval=approval or ApprovalSettings(),
+        **others,
     )
     async with Crib.open(everything, world.parts()) as crib:
         yield crib, world

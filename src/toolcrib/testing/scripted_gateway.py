@@ -1,6 +1,6 @@
 """A gateway in front of scripted servers, asked as hosts ask it: all in this process."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.crib import Crib
+from toolcrib.gateway.discovering import GatewayDiscovery, discovered
 from toolcrib.gateway.server import Gateway
 from toolcrib.settings import ApprovalSettings, GatewaySettings, Limits, ServerSettings
 from toolcrib.testing.fake_service import host_request
@@ -52,7 +53,7 @@ class ServedGateway:
         ]
 
     async def call(
-        self, name: str, principal: Principal = LOCAL, **arguments: Any
+        self, name: str, principal: Principal = LOCAL, /, **arguments: Any
     ) -> dict[str, Any]:
         """The result of one tool call."""
         params = {"name": name, "arguments": arguments}
@@ -102,6 +103,8 @@ async def scripted_gateway(
     limits: Limits | None = None,
     store: MemoryStore | None = None,
     approval: ApprovalSettings | None = None,
+    discovery: Callable[[Crib, ScriptedWorld, Principal], GatewayDiscovery] | None = None,
+    **others: Any,
 ) -> AsyncGenerator[ScriptedGateway]:
     """A running gateway over one server for each script.
 
@@ -112,6 +115,8 @@ async def scripted_gateway(
         limits: Of crib and gateway.
         store: The memory that snapshots survive in; a new one where none is given.
         approval: Which calls a person is asked about.
+        discovery: Makes what a principal is shown, in place of the crib's own.
+        others: Further members of `Settings`, such as `exposure` and `skills`.
     """
     async with scripted_crib(
         scripts,
@@ -120,7 +125,14 @@ async def scripted_gateway(
         store=store,
         gateway=gateway,
         approval=approval,
+        **others,
     ) as (crib, world):
+
+        def found(principal: Principal) -> GatewayDiscovery:
+            if discovery is not None:
+                return discovery(crib, world, principal)
+            return discovered(crib.discovery(principal))
+
         made = Gateway(
             crib.catalogs,
             crib.calls,
@@ -128,6 +140,7 @@ async def scripted_gateway(
             limits or Limits(),
             world.recorder,
             world.clock,
+            discovery_for=found,
         )
         async with made.running():
             yield ScriptedGateway(made, crib, world)

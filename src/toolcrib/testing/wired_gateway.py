@@ -1,13 +1,15 @@
 """A gateway in this process, in front of servers that are reached over real wires."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from toolcrib.adapters.system_clock import SystemClock
 from toolcrib.compose import open_parts
 from toolcrib.config.keys import InstallationKey
+from toolcrib.core.partition import Principal
 from toolcrib.crib import Crib
+from toolcrib.gateway.discovering import GatewayDiscovery, discovered
 from toolcrib.gateway.server import Gateway
 from toolcrib.ports import Connector
 from toolcrib.settings import GatewaySettings, Limits, ServerSettings, Settings
@@ -17,7 +19,10 @@ from toolcrib.testing.scripted_gateway import ServedGateway
 
 @asynccontextmanager
 async def wired_gateway(
-    *servers: ServerSettings, limits: Limits | None = None, connector: Connector | None = None
+    *servers: ServerSettings,
+    limits: Limits | None = None,
+    connector: Connector | None = None,
+    discovery: Callable[[Crib, Principal], GatewayDiscovery] | None = None,
 ) -> AsyncGenerator[ServedGateway]:
     """A running gateway over these servers, with the transports of production and no file.
 
@@ -27,6 +32,7 @@ async def wired_gateway(
         servers: Such as the `settings()` of scripted servers.
         limits: Of crib and gateway.
         connector: In place of the one of production.
+        discovery: Makes what a principal is shown, in place of the crib's own.
     """
     recorder, bounds = Recorder(), limits or Limits()
     settings = Settings(servers=servers, limits=bounds)
@@ -34,8 +40,20 @@ async def wired_gateway(
     with open_parts(settings, observer=recorder, keys=keys) as parts:
         mine = replace(parts, connector=connector or parts.connector)
         async with Crib.open(settings, mine) as crib:
+
+            def found(principal: Principal) -> GatewayDiscovery:
+                if discovery is not None:
+                    return discovery(crib, principal)
+                return discovered(crib.discovery(principal))
+
             made = Gateway(
-                crib.catalogs, crib.calls, GatewaySettings(), bounds, recorder, SystemClock()
+                crib.catalogs,
+                crib.calls,
+                GatewaySettings(),
+                bounds,
+                recorder,
+                SystemClock(),
+                discovery_for=found,
             )
             async with made.running():
                 yield ServedGateway(made, crib, recorder)

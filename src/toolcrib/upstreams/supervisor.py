@@ -69,7 +69,8 @@ class Supervisor:
     """Keeps one connection to one server for one client profile.
 
     Lazy servers are connected when somebody asks for `ready`, eager ones from the start and again
-    after each loss. Whoever waits never cancels the attempt: it runs in the supervisor's own task.
+    after each loss. One that was let go (`rest`) is connected when somebody asks. Whoever waits
+    never cancels the attempt: it runs in the supervisor's own task.
 
     Args:
         server: The settings of the server.
@@ -111,6 +112,9 @@ class Supervisor:
         self._attempts = Attempts()
         self._ended = 0
         self._stderr = ""
+        self._used = wiring.clock.now().mono
+        self._held = anyio.CancelScope()
+        self._hurried = anyio.Event()
         self._wanted = anyio.Event()
         self._changed = anyio.Event()
         if server.connect == "eager":
@@ -140,12 +144,42 @@ class Supervisor:
     def retune(self, server: ServerSettings) -> None:
         """Takes over settings that need no new connection, such as the pace of attempts."""
         self.server = server
-        if server.connect == "eager":
+        if server.connect == "eager" and not server.on_demand:
             self.want()
 
     def want(self) -> None:
         """Asks for a connection without waiting for it."""
         self._wanted.set()
+
+    def hurry(self) -> None:
+        """Asks for a connection, and begins an attempt that is put off at once."""
+        self.want()
+        if self._state in {"backoff", "slow_probe"}:
+            self._become("connecting")
+            self._hurried.set()
+
+    def use(self) -> None:
+        """Counts as a use of the connection, for `rest`."""
+        self._used = self._clock.now().mono
+
+    def rest(self, after: float) -> float:
+        """Lets go of a connection that nobody used for so many seconds, until somebody asks again.
+
+        Attempts to have one end, too. Not while a call is under way. Returns the seconds after
+        which it is worth asking again.
+        """
+        if self.turns.under_way:
+            self.use()
+        left = self._used + after - self._clock.now().mono
+        if left > 0:
+            return left
+        if self._wanted.is_set():
+            self._wanted = anyio.Event()
+        if self._state == "ready":
+            self._upstream = None
+            self._become("idle")
+            self._held.cancel()
+        return after
 
     async def ready(self) -> Upstream:
         """The live connection, waiting for an attempt that is under way or about to begin.
@@ -172,17 +206,25 @@ class Supervisor:
             while True:
                 await self._wanted.wait()
                 delay = await self._attempt()
-                if self.server.connect == "lazy":
+                if delay is None:
+                    continue
+                lazy = self.server.connect == "lazy"
+                if lazy:
                     self._wanted = anyio.Event()
                 if delay > 0:
-                    await anyio.sleep(delay)
-                self._become("idle" if self.server.connect == "lazy" else "connecting")
+                    with anyio.move_on_after(delay):
+                        await self._hurried.wait()
+                self._become("idle" if lazy or not self._wanted.is_set() else "connecting")
         finally:
             self._upstream = None
             self._become("closed")
 
-    async def _attempt(self) -> float:
-        """One connection from start to end; the seconds to wait before the next."""
+    async def _attempt(self) -> float | None:
+        """One connection from start to end; the seconds to wait before the next.
+
+        None: it was let go, which is no failure.
+        """
+        self._held, self._hurried = anyio.CancelScope(), anyio.Event()
         self._become("connecting")
         up_since: float | None = None
         retry_after: float | None = None
@@ -197,8 +239,13 @@ class Supervisor:
                 self._become("ready", era=upstream.facts.era)
                 self.fanout.connected(upstream.facts)
                 await self._remember(upstream, remembered)
-                reason = await upstream.wait_closed()
+                reason = "nobody used it"
+                with self._held:
+                    reason = await upstream.wait_closed()
                 self._stderr = upstream.stderr
+            if self._held.cancelled_caught:
+                self.fanout.disconnected(reason)
+                return None
             trouble: ToolcribError = UpstreamUnreachable(reason, server=self.server.id)
         except ToolcribError as error:
             trouble = error

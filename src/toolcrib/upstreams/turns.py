@@ -31,6 +31,8 @@ class Turns:
         self._most_lent = limits.parked_calls
         self._free = anyio.Semaphore(limits.calls_per_server, fast_acquire=True)
         self._waiting = 0
+        self.under_way = 0
+        """Calls that have their turn, or gave it back for a while."""
         self._lent = 0
         """Turns of calls that wait for a person."""
         self._owed = 0
@@ -45,9 +47,11 @@ class Turns:
         """
         await self._come_up()
         turn = Turn(self)
+        self.under_way += 1
         try:
             yield turn
         finally:
+            self.under_way -= 1
             turn.end()
 
     def lend(self) -> bool:

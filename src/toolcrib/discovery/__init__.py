@@ -1,0 +1,1 @@
+"""What the model sees first, and how it finds the rest (DESIGN section 7)."""

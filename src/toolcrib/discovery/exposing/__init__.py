@@ -1,0 +1,1 @@
+"""What one principal's model is shown of its tools at the start, and why."""

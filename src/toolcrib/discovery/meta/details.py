@@ -1,0 +1,149 @@
+"""`get_tool_details`: whole definitions by name, and candidates for names that nothing has."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from toolcrib.calls.call import Requester
+from toolcrib.core.jsontypes import is_array
+from toolcrib.core.naming import JOINT
+from toolcrib.core.quoting import enumerated, quoted
+from toolcrib.core.snapshot import Item, Kind
+from toolcrib.discovery.hits import Query
+from toolcrib.discovery.meta.arguments import DETAILS_MOST, names_asked
+from toolcrib.discovery.meta.current import looked_up
+from toolcrib.discovery.meta.grouped import size
+from toolcrib.discovery.meta.one_line import exact
+from toolcrib.discovery.meta.seams import Surroundings
+from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached
+from toolcrib.discovery.meta.whole import whole
+from toolcrib.errors import BadArguments, ToolGone
+
+_RESERVED: Final = 8_192
+"""Bytes of an answer for names that have no definition, at most a quarter of it."""
+
+_CANDIDATES: Final = 3
+"""Names that are told for one that nothing has."""
+
+_QUERY: Final = 100
+"""Characters of an unknown name that are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """A name that was asked for, and the tool it stands for."""
+
+    name: str
+    server: str
+    key: str
+
+
+class Details:
+    """Answers `get_tool_details` for one principal.
+
+    Args:
+        around: What it works with.
+        own: The names of all meta-tools.
+    """
+
+    def __init__(self, around: Surroundings, own: Collection[str]) -> None:
+        self._around = around
+        self._own = own
+
+    async def answer(self, arguments: Mapping[str, Any], requester: Requester) -> str:
+        """The text of the answer. Raises `BadArguments`."""
+        names = names_asked(arguments)
+        where = await Whereabouts.of(self._around, requester)
+        tools: list[_Tool] = []
+        notes: list[str] = []
+        for name in names[:DETAILS_MOST]:
+            found = await self._meant(name, where, requester)
+            if isinstance(found, _Tool):
+                tools.append(found)
+            else:
+                notes.append(found)
+        items = await self._held(tools, where, notes)
+        lines, left = await self._shown(items, requester)
+        left += names[DETAILS_MOST:]
+        if notes:
+            notes.append(not_reached(self._around.access, where.searched))
+        if left:
+            told = enumerated(map(quoted, left), 600)
+            notes.append(f"Left out: {told}. Ask for a few at a time, {DETAILS_MOST} at most.")
+        return "\n".join(filter(None, [*lines, *notes]))
+
+    async def _meant(self, name: str, where: Whereabouts, who: Requester) -> _Tool | str:
+        """The tool, or a sentence on why there is none."""
+        if name in self._own:
+            return f"{exact(name)} is in your own list of tools: call it directly."
+        try:
+            server, key = await self._around.naming.find(name, who)
+        except ToolGone as gone:
+            server, _, key = name.partition(JOINT)
+            if not key or server not in where.on_demand:
+                return await self._unknown(name, where, gone.details.get("near"))
+        if server in where.on_demand:
+            return f"{quoted(name)} is of server {quoted(server)}: call enable_server for it first."
+        return _Tool(name, server, key)
+
+    async def _held(
+        self, tools: list[_Tool], where: Whereabouts, notes: list[str]
+    ) -> list[tuple[_Tool, Item]]:
+        """The definitions as a call would be admitted against; what has none goes to the notes."""
+        access = self._around.access
+        found, failed = await looked_up(
+            [tool.server for tool in tools], lambda server: access.read_one(server, Kind.TOOLS)
+        )
+        items: list[tuple[_Tool, Item]] = []
+        for tool in tools:
+            reading = found.get(tool.server)
+            snapshot = None if reading is None else reading.snapshot
+            item = None if snapshot is None else snapshot.get(tool.key)
+            if item is not None:
+                items.append((tool, item))
+            elif tool.server in failed:
+                notes.append(f"{quoted(tool.name)}: {failed[tool.server].for_model()}.")
+            elif reading is not None and snapshot is None:
+                why = f" ({reading.trouble})" if reading.trouble else ""
+                notes.append(f"{quoted(tool.name)}: its server was not reached{why}.")
+            else:
+                notes.append(await self._unknown(tool.name, where, None))
+        return items
+
+    async def _shown(
+        self, items: list[tuple[_Tool, Item]], who: Requester
+    ) -> tuple[list[str], list[str]]:
+        """The lines of the answer, and the names that had no room in it."""
+        most = self._around.limits.clip_bytes
+        room = most - min(_RESERVED, most // 4)
+        lines: list[str] = []
+        left: list[str] = []
+        for tool, item in items:
+            heading = f"## {exact(tool.name)} ({exact(tool.key)} of server {exact(tool.server)})"
+            shown = whole(item, room - size(heading), cut=not lines)
+            if shown is None:
+                left.append(tool.name)
+                continue
+            lines += [heading, shown.text]
+            room -= size(heading) + size(shown.text)
+            if shown.seen:
+                await self._around.sights.saw(who, tool.server, (item,))
+        return lines, left
+
+    async def _unknown(self, name: str, where: Whereabouts, alike: object) -> str:
+        """A sentence on a name that nothing has, with names that may be meant."""
+        names = [text for text in alike if isinstance(text, str)] if is_array(alike) else []
+        query = Query(
+            name[:_QUERY],
+            servers=where.searched if self._around.enabling.dynamic else None,
+            limit=_CANDIDATES,
+            method="lexical",
+        )
+        try:
+            found = await self._around.search.find(query)
+            names += [*(hit.name for hit in found.hits), *found.near]
+        except BadArguments:
+            pass
+        told = list(dict.fromkeys(names))[:_CANDIDATES]
+        hint = f"similar: {enumerated(map(exact, told))}" if told else "search for what it does"
+        return f"There is no tool {quoted(name)}; {hint}."

@@ -1,0 +1,69 @@
+"""Hits under the servers that have them, best first, in a bounded number of bytes."""
+
+from typing import Final
+
+from toolcrib.calls.results.encoding import encode
+from toolcrib.core.snapshot import Item
+from toolcrib.discovery.hits import Introduced
+from toolcrib.discovery.meta.one_line import exact, one_line, spoken
+from toolcrib.discovery.meta.signature import signature
+
+_ABOUT: Final = 200
+"""Characters of what a server says of itself."""
+
+_LINE: Final = 120
+"""Characters of a tool's description."""
+
+
+def size(text: str) -> int:
+    """Bytes that a line takes in a result, which is JSON."""
+    return len(encode(text))
+
+
+def heading(server: str, introduced: Introduced) -> str:
+    """The line that begins a group: the server, and what it says of itself."""
+    about = spoken(introduced.about(server), _ABOUT)
+    return f"## {exact(server)}: {about}" if about else f"## {exact(server)}"
+
+
+def brief(name: str, item: Item) -> str:
+    """A tool on one line: how it is called, and what it is for in its server's words."""
+    said = item.definition.get("description") or item.definition.get("title")
+    line = one_line(said, _LINE) if isinstance(said, str) else ""
+    call = f"{exact(name)}{signature(item.definition.get('inputSchema'))}"
+    return f"{call}: {line}" if line else call
+
+
+class Groups:
+    """Collects lines with their ranks, the best first, until there is no room.
+
+    Args:
+        introduced: Says what servers say of themselves; each is told once, above its group.
+        room: Bytes of all lines together.
+    """
+
+    def __init__(self, introduced: Introduced, room: int) -> None:
+        self._introduced = introduced
+        self.room = room
+        """Bytes that are left."""
+        self.count = 0
+        self._groups: dict[str, list[str]] = {}
+
+    def heading_size(self, server: str) -> int:
+        """Bytes that a server costs beside its hits; nothing where it has some already."""
+        return 0 if server in self._groups else size(heading(server, self._introduced))
+
+    def add(self, server: str, text: str) -> bool:
+        """Take the next hit, if it fits or is the first; `text` may have several lines."""
+        line = f"{self.count + 1}. {text}"
+        cost = size(line) + self.heading_size(server)
+        if cost > self.room and self.count:
+            return False
+        self._groups.setdefault(server, [heading(server, self._introduced)]).append(line)
+        self.room -= cost
+        self.count += 1
+        return True
+
+    def lines(self) -> list[str]:
+        """Everything that was taken: groups in the order of their best hits."""
+        return [line for group in self._groups.values() for line in group]

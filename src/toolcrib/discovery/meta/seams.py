@@ -1,0 +1,60 @@
+"""What the meta-tools are handed in."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from toolcrib.calls.call import Requester
+from toolcrib.calls.seams import Sights
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.discovery.hits import Introduced, ToolSearch
+from toolcrib.discovery.seams import Enabling
+from toolcrib.settings import Limits
+
+
+class Naming(Protocol):
+    """Leads exposed names back to tools (`calls.names.Names`)."""
+
+    async def find(self, name: str, requester: Requester) -> tuple[str, str]:
+        """The server, and the tool's own name on it.
+
+        Raises:
+            ToolGone: No server has it, and this caller was never shown it; `details["near"]` may
+                hold names that look like it.
+        """
+        ...
+
+
+class ExtraTool(Protocol):
+    """A meta-tool that another part answers: enabling servers, running programs."""
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """The `Tool` object (MCP 2026-07-28, tools); always the same bytes."""
+        ...
+
+    async def call(self, arguments: Mapping[str, Any], requester: Requester) -> dict[str, Any]:
+        """The `CallToolResult`.
+
+        Raises:
+            BadArguments: They do not fit; it says how.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surroundings:
+    """What the meta-tools of one principal work with."""
+
+    search: ToolSearch
+    introduced: Introduced
+    enabling: Enabling
+    access: CatalogAccess
+    naming: Naming
+    exposed: Callable[[str, str], str]
+    """(server, original name) -> exposed name."""
+    on_demand: Callable[[], Collection[str]]
+    """The servers that are configured on demand: who has not enabled one is told of it."""
+    sights: Sights
+    """Hears of every definition that was shown, so that a later call is admitted against it."""
+    limits: Limits

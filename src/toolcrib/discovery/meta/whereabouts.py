@@ -1,0 +1,86 @@
+"""Which servers there are for a caller, which were not reached, and which could be enabled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolcrib.calls.call import Requester
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.naming import near
+from toolcrib.core.quoting import enumerated, quoted
+from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.meta.one_line import one_line
+from toolcrib.discovery.meta.seams import Surroundings
+from toolcrib.errors import BadArguments
+
+_REASON: Final = 100
+"""Characters of why a server was not reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """The servers as one caller finds them."""
+
+    searched: tuple[str, ...]
+    """Whose tools can be found, sorted."""
+    on_demand: tuple[str, ...]
+    """Whose tools could be, once they are enabled."""
+
+    @classmethod
+    async def of(cls, around: Surroundings, who: Requester) -> "Whereabouts":
+        """The servers that are configured now."""
+        open_to = frozenset(await around.enabling.searchable(who))
+        servers = around.access.server_ids()
+        # What another caller of this principal enabled has catalogs, too.
+        others = {*servers, *around.on_demand()} - open_to
+        return cls(tuple(server for server in servers if server in open_to), tuple(sorted(others)))
+
+    def chosen(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """The asked servers by their ids; none asked is all of them.
+
+        Raises:
+            BadArguments: There is no such server, or it has to be enabled first.
+        """
+        return tuple(sorted({self._one(name) for name in asked})) if asked else self.searched
+
+    def _one(self, name: str) -> str:
+        known = {*self.searched, *self.on_demand}
+        alike = [server for server in known if server.casefold() == name.strip().casefold()]
+        if name not in known and len(alike) == 1:
+            name = alike[0]
+        if name in self.searched:
+            return name
+        if name in self.on_demand:
+            what = f"The tools of server {quoted(name)} can be found once you call enable_server"
+            raise BadArguments(f"{what} for it.", details={"enable": [name]})
+        similar = near(name, sorted(known))
+        hint = similar or tuple(sorted(known))
+        lead = "similar ones" if similar else "there are"
+        told = enumerated(map(quoted, hint)) or "none"
+        raise BadArguments(
+            f"There is no server {quoted(name)}; {lead}: {told}.",
+            details={"near": list(similar)},
+        )
+
+
+def readings(access: CatalogAccess, servers: Sequence[str]) -> list[Reading]:
+    """What is held of the tools of these servers, without waiting; one that is gone is left out."""
+    there = set(access.server_ids())
+    return [access.peek(server, Kind.TOOLS) for server in servers if server in there]
+
+
+def reason(reading: Reading, access: CatalogAccess) -> str:
+    """Why nothing is held of a server, in a few words."""
+    why = reading.trouble or access.status(reading.server).state
+    return one_line(why, _REASON)
+
+
+def not_reached(access: CatalogAccess, servers: Sequence[str]) -> str:
+    """A sentence on the servers of which nothing is held, and why; empty where there are none."""
+    away = [
+        f"{quoted(reading.server)} ({reason(reading, access)})"
+        for reading in readings(access, servers)
+        if reading.snapshot is None
+    ]
+    return f"Not reached: {enumerated(away, 400)}." if away else ""

@@ -1,0 +1,190 @@
+"""One search from the query to hits: which method, in whose tools, and what it fell back to.
+
+Rankers only order tools that they know; what is shown is taken from the catalogs of the principal
+as they are at that moment. So an index that is a step behind can miss a tool, and never show one
+that was denied, withdrawn or changed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.core.naming import Style, expose
+from toolcrib.core.snapshot import Item, Kind
+from toolcrib.discovery.alike import alike
+from toolcrib.discovery.hits import Found, Hit, Query
+from toolcrib.discovery.meta.current import looked_up
+from toolcrib.discovery.methods import Methods, Ranker
+from toolcrib.discovery.subagent.prompt import Candidate
+from toolcrib.discovery.subagent.subagent import Subagent
+from toolcrib.errors import BadArguments
+from toolcrib.settings import Limits, SearchMethod, SearchSettings
+
+__all__ = ["Searching"]
+
+_TRIES: Final = 3
+"""Rankings that are asked for, each four times as long, where tools in it cannot be shown."""
+
+
+class Searching:
+    """Searches the tools of one principal; the `ToolSearch` of everything that searches.
+
+    Args:
+        access: The principal's catalogs.
+        settings: Which method `auto` means.
+        rankers: By method, as `Methods` takes them.
+        subagent: Chooses among the first hits, where a small model is configured.
+        limits: Bounds of queries and answers.
+        style: How names are exposed; as in the listing, with `limits.name_length`.
+    """
+
+    def __init__(
+        self,
+        access: CatalogAccess,
+        settings: SearchSettings,
+        rankers: Mapping[SearchMethod, Ranker],
+        *,
+        subagent: Subagent | None = None,
+        limits: Limits,
+        style: Style = "qualified",
+    ) -> None:
+        self._access = access
+        self._methods = Methods(settings, rankers, subagent=subagent is not None)
+        self._subagent = subagent
+        self._limits = limits
+        self._style: Style = style
+
+    async def find(self, query: Query) -> Found:
+        """The hits among what is published now, as `ToolSearch` describes it."""
+        text = self._text_of(query)
+        servers = None if query.servers is None else frozenset(query.servers)
+        await self._bring_up_to_date(servers)
+        plan = self._methods.plan(query.method)
+        subagent = self._subagent if plan.chooses else None
+        limit = min(query.limit, self._limits.search_hits_most)
+        method, hits, notes = await self._ranked(
+            plan.method,
+            text,
+            servers,
+            limit if subagent is None else max(limit, subagent.candidates),
+        )
+        notes = [*plan.notes, *notes]
+        if subagent is not None and hits:
+            first = hits[: subagent.candidates]
+            choice = await subagent.choose(text, [_candidate(hit) for hit in first])
+            notes += [choice.note] if choice.note else []
+            method = "subagent" if choice.answered else method
+            if choice.first:
+                hits = self._still_shown(_reordered(hits, choice.first), servers)
+            else:
+                # Not the first of the candidates: an answer of its own length has its own order.
+                _, hits, _ = await self._ranked(plan.method, text, servers, limit)
+        if query.limit > limit:
+            notes.append(f"No more than {limit} hits are given.")
+        near = () if hits else await self._near(text, servers)
+        return Found(tuple(hits[:limit]), method, near, tuple(notes))
+
+    async def _ranked(
+        self, method: SearchMethod, text: str, servers: Collection[str] | None, most: int
+    ) -> tuple[SearchMethod, list[Hit], list[str]]:
+        """How it was ranked in the end, at most so many hits, and notes.
+
+        Rankers leave room for several servers in an answer of the length they are asked for. So
+        they are asked for just that, and for more only where some of it cannot be shown.
+        """
+        asked, tries = most, 1
+        while True:
+            ranked = await self._methods.ranked(method, text, servers, asked)
+            hits = list(self._shown(ranked.tools, servers))[:most]
+            if len(hits) == most or len(ranked.tools) < asked or tries == _TRIES:
+                return ranked.method, hits, list(ranked.notes)
+            asked, tries = asked * 4, tries + 1
+
+    def _text_of(self, query: Query) -> str:
+        """The text to search for. Raises `BadArguments`."""
+        most = self._limits.search_chars
+        if not query.text.strip():
+            raise BadArguments("the query is empty: say what the tool should do")
+        if len(query.text) > most:
+            raise BadArguments(
+                f"the query has {len(query.text):,} characters, more than {most:,} (search_chars): "
+                "say in a sentence what the tool should do"
+            )
+        if query.limit < 1:
+            hits = f"1 to {self._limits.search_hits_most}"
+            raise BadArguments(f"the limit {query.limit} leaves no hits: ask for {hits}")
+        return _well_formed(query.text)
+
+    async def _bring_up_to_date(self, servers: Collection[str] | None) -> None:
+        """Have stale catalogs of these servers refreshed, each within its own wait."""
+        if servers is None:
+            await self._access.read(Kind.TOOLS)
+            return
+        stale = [it for it in self._known(servers) if not self._access.peek(it, Kind.TOOLS).fresh]
+        if stale:
+            await looked_up(stale, lambda server: self._access.renewed(server, Kind.TOOLS))
+
+    def _known(self, servers: Collection[str] | None) -> list[str]:
+        """Those of the servers that there are."""
+        return [it for it in self._access.server_ids() if servers is None or it in servers]
+
+    def _shown(
+        self, ranked: Iterable[tuple[tuple[str, str], float]], servers: Collection[str] | None
+    ) -> Iterator[Hit]:
+        """The ranked tools that this principal can see and call now."""
+        known = frozenset(self._known(servers))
+        for (server, key), score in ranked:
+            item = self._held(server, key) if server in known else None
+            if item is not None and not self._collides(server, key):
+                yield Hit(server, item, self._exposed(server, key), score)
+
+    def _still_shown(self, hits: list[Hit], servers: Collection[str] | None) -> list[Hit]:
+        """The hits as they are now: what went away or changed in a wait is not shown as it was."""
+        return list(self._shown([((hit.server, hit.item.key), hit.score) for hit in hits], servers))
+
+    def _held(self, server: str, key: str) -> Item | None:
+        snapshot = self._access.peek(server, Kind.TOOLS).snapshot
+        return snapshot.get(key) if snapshot is not None else None
+
+    def _collides(self, server: str, key: str) -> bool:
+        """Whether another server's tool has the same exposed name, so that neither has it."""
+        if self._style == "qualified":
+            return False
+        others = (it for it in self._access.server_ids() if it != server)
+        return any(self._held(other, key) is not None for other in others)
+
+    def _exposed(self, server: str, key: str) -> str:
+        return expose(server, key, style=self._style, limit=self._limits.name_length)
+
+    async def _near(self, text: str, servers: Collection[str] | None) -> tuple[str, ...]:
+        """Exposed names that look like the query."""
+        held = {it: self._access.peek(it, Kind.TOOLS).snapshot for it in self._known(servers)}
+        catalogs = {server: shown.items for server, shown in held.items() if shown is not None}
+        found = await alike(text, catalogs)
+        return tuple(self._exposed(*tool) for tool in found if not self._collides(*tool))
+
+
+def _well_formed(text: str) -> str:
+    """The text without surrogates that stand alone, which neither models nor messages take."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _reordered(hits: list[Hit], first: Sequence[int]) -> list[Hit]:
+    """The hits with the chosen ones first.
+
+    Scores keep falling: those of the chosen are raised above the best.
+    """
+    best, count, taken = hits[0].score, len(first), set(first)
+    chosen = [
+        replace(hits[position], score=best + (count - place))
+        for place, position in enumerate(first)
+    ]
+    return chosen + [hit for position, hit in enumerate(hits) if position not in taken]
+
+
+def _candidate(hit: Hit) -> Candidate:
+    definition = hit.item.definition
+    texts = (definition.get(member) for member in ("description", "title"))
+    text = next((it for it in texts if isinstance(it, str) and it.strip()), "")
+    return Candidate(hit.name, text, hit.item.fingerprint)

@@ -1,0 +1,73 @@
+"""Ranking by meaning, and by words and meaning together."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolcrib.core.search.diversity import ranked
+from toolcrib.core.search.fusion import MARKED_DOWN, fused, near
+from toolcrib.core.search.segment import Doc
+from toolcrib.core.search.sentences import sentences_of
+from toolcrib.discovery.semantic.keeping import MeaningIndex, reason_of
+
+
+class WordScores(Protocol):
+    """Scores tools by the words they share with a text (`discovery.index.ToolIndex`)."""
+
+    def scores(self, text: str, servers: Collection[str] | None) -> Mapping[Doc, float]:
+        """The score of every tool that shares a word with it; only of `servers`, if given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The answer of one ranking."""
+
+    tools: tuple[tuple[tuple[str, str], float], ...]
+    """((server id, original name), score), the best first; equal ones by server id and name."""
+    notes: tuple[str, ...] = ()
+    """What the searcher should know, in sentences."""
+    by_meaning: bool = True
+    """Whether meaning had a say; False: it failed, and words alone decided."""
+
+
+class MeaningRanking:
+    """Ranks the tools of one index of meanings.
+
+    Args:
+        meaning: Knows the vectors.
+        words: Scores the same tools by words.
+    """
+
+    def __init__(self, meaning: MeaningIndex, words: WordScores) -> None:
+        self._meaning = meaning
+        self._words = words
+
+    async def hybrid(self, query: str, servers: Collection[str] | None, most: int) -> Ranked:
+        """The best tools by words and meaning together.
+
+        Tools without a vector yet are ranked by their words; so are all where meaning fails.
+        """
+        try:
+            likeness = await self._meaning.alike(query, sentences_of(query), servers)
+        except Exception as error:  # noqa: BLE001 - whatever a model does, words are still there
+            found = ranked(self._words.scores(query, servers), most)
+            note = f"Searched by words, because searching by meaning failed: {reason_of(error)}."
+            return Ranked(tuple(found), (note,), by_meaning=False)
+        # Asked after the wait, so that both speak of the same tools.
+        scores = fused(self._words.scores(query, servers), likeness)
+        return Ranked(tuple(ranked(scores, most, marked_down=MARKED_DOWN)), self._notes())
+
+    async def semantic(self, query: str, servers: Collection[str] | None, most: int) -> Ranked:
+        """The best tools by meaning alone, among those that have a vector."""
+        likeness = near(await self._meaning.alike(query, sentences_of(query), servers))
+        return Ranked(tuple(ranked(likeness, most, marked_down=MARKED_DOWN)), self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        notes: list[str] = []
+        missing = self._meaning.missing
+        if missing:
+            notes.append(f"{missing} tools are found by their words only, until they are embedded.")
+        if self._meaning.trouble:
+            notes.append(self._meaning.trouble)
+        return tuple(notes)

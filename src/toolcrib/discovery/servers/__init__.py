@@ -1,0 +1,1 @@
+"""Servers that are connected when somebody enables them, and the tools that enable them."""

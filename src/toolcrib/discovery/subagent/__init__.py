@@ -1,0 +1,1 @@
+"""A small model chooses among the first hits of a search."""
