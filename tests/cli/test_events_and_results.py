@@ -154,6 +154,10 @@ def test_every_fact_is_one_line_for_people_and_one_document(kind: type[Any]) -> 
         ),
         (facts.StoreDegraded("disk full"), "the store cannot be used: disk full"),
         (facts.HostNotified("tools"), "a host was told that tools changed"),
+        (
+            facts.ExposureChanged("full", "search", 6_000, "they cost too much"),
+            "models are shown search now: they cost too much",
+        ),
     ],
 )
 def test_facts_read_as_sentences(fact: Fact, said: str) -> None:

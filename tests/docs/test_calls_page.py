@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from toolcrib import errors
+from toolcrib.calls.results.refusal import refusal
 from toolcrib.errors import ToolcribError, UpstreamRefused
 from toolcrib.settings import Limits
 from toolcrib.testing.fake_service import host_request
@@ -21,7 +22,6 @@ from toolcrib.testing.rounds_rig import FORM, eliciting
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_gateway import scripted_gateway
 from toolcrib.wire.faults import RpcFault
-from toolcrib.wire.refusals import refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/calls.md").read_text()

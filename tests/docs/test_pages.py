@@ -11,9 +11,20 @@ import pytest
 from toolcrib.config.approval_toml import APPROVAL_KEYS, RULE_KEYS
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope, expand
+from toolcrib.config.exposure_toml import EXPOSURE_KEYS
 from toolcrib.config.loading import Loaded, load
+from toolcrib.config.search_toml import SEARCH_KEYS, SUBAGENT_KEYS
+from toolcrib.config.skills_toml import SKILL_KEYS
 from toolcrib.config.toolcrib_toml import GATEWAY_KEYS, TUNING_KEYS
-from toolcrib.settings import HttpLaunch, Limits, Reconnect, StdioLaunch, Waits
+from toolcrib.settings import (
+    DynamicSettings,
+    HttpLaunch,
+    Limits,
+    Reconnect,
+    Secret,
+    StdioLaunch,
+    Waits,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -94,15 +105,52 @@ def test_the_example_of_approval_means_what_the_page_says(tmp_path: Path) -> Non
     assert (ask.remember, ask.seconds) == ("principal", 28_800.0)
 
 
+def test_the_example_of_exposure_means_what_the_page_says(tmp_path: Path) -> None:
+    (text,) = (it for it in fences("toml") if "[exposure]" in it)
+    servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
+    found = loaded(tmp_path, ("toolcrib.toml", text), ("mcp.json", servers))
+    assert found.problems == ()
+    shown = found.settings.exposure
+    assert (shown.window, shown.share) == (128_000, 0.05)
+    assert shown.pinned == ("git__status", "tracker__*")
+
+
+def test_the_example_of_search_means_what_the_page_says(tmp_path: Path) -> None:
+    (text,) = (it for it in fences("toml") if "[search]" in it)
+    servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
+    paths = [tmp_path / "toolcrib.toml", tmp_path / "mcp.json"]
+    for path, content in zip(paths, (text, servers), strict=True):
+        path.write_text(content)
+    found = load(paths, {"SMALL_MODEL_KEY": "k"}, tmp_path)
+    assert found.problems == ()
+    subagent = found.settings.search.subagent
+    assert found.settings.search.method == "subagent"
+    assert subagent is not None
+    assert (subagent.model, subagent.key) == ("small-model", Secret("k"))
+
+
+def test_the_example_of_servers_on_demand_means_what_the_page_says(tmp_path: Path) -> None:
+    (text,) = (it for it in fences("toml") if "on_demand" in it)
+    found = loaded(tmp_path, ("toolcrib.toml", text))
+    assert found.problems == ()
+    assert [server.on_demand for server in found.settings.servers] == [True, True]
+    (skill,) = found.settings.skills
+    assert (skill.name, skill.servers) == ("restock", ("warehouse", "mail"))
+
+
 def test_every_key_is_on_the_page() -> None:
     keys = {
         *APPROVAL_KEYS - {"rules"},
         *RULE_KEYS,
         *LAUNCH_KEYS,
         *GATEWAY_KEYS,
+        *EXPOSURE_KEYS,
+        *(SEARCH_KEYS - {"subagent"}),
+        *SUBAGENT_KEYS,
+        *SKILL_KEYS,
         *(TUNING_KEYS - {"tools", "waits", "reconnect"}),
     }
-    for record in (Limits, Waits, Reconnect):
+    for record in (Limits, Waits, Reconnect, DynamicSettings):
         keys |= record.__dataclass_fields__.keys()
     missing = {key for key in keys if f"`{key}`" not in CONFIGURATION}
     assert missing == {"enabled"}

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import anyio
@@ -40,6 +41,8 @@ class Source:
     """Seconds to wait for servers to be there before they are asked; 0: take what is kept."""
     consent: bool = False
     """Whether whoever typed the command approves what policy would ask them about."""
+    exact_tokens: bool = False
+    """Whether tokens are counted exactly where that is installed, whatever is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ def settings_of(
             output.tell(loaded.problems)
     if source.consent:
         settings = replace(settings, approval=allowed_beforehand(settings.approval))
+    if source.exact_tokens and find_spec("quicktok") is not None:
+        settings = replace(settings, exposure=replace(settings.exposure, counting="exact"))
     if not source.keep:
         settings = replace(settings, store=replace(settings.store, path=None))
     return settings, loaded

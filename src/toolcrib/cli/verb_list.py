@@ -7,6 +7,7 @@ from toolcrib.cli.item_table import item_rows, items_view
 from toolcrib.cli.opening import Source, opened, read_all
 from toolcrib.cli.output import Output
 from toolcrib.cli.server_table import ServerRow, server_row, servers_view
+from toolcrib.cli.token_table import tokens_view
 from toolcrib.core.snapshot import Kind
 
 NOT_RUN = ("disabled", "unusable")
@@ -22,6 +23,18 @@ async def list_items(source: Source, output: Output, kind_name: str) -> Exit:
             readings, lambda server, key: exposed_name(open_.settings, server, key, kind)
         )
         output.show(items_view(kind, rows))
+        absent = [reading for reading in readings if is_absent(open_, source, reading)]
+        tell_absent(open_, output, absent)
+        return Exit.FOUND if absent else Exit.FINE
+
+
+async def list_tokens(source: Source, output: Output) -> Exit:
+    """Lists what definitions cost; servers that do not answer are told: exit code 1."""
+    async with opened(source, output) as open_:
+        readings = await read_all(open_, source, output, Kind.TOOLS)
+        with output.progress("counting tokens"):
+            report = await open_.crib.discovery().showing.report()
+        output.show(tokens_view(report))
         absent = [reading for reading in readings if is_absent(open_, source, reading)]
         tell_absent(open_, output, absent)
         return Exit.FOUND if absent else Exit.FINE

@@ -10,7 +10,7 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.cli.exits import Exit, UsageError
+from toolcrib.cli.exits import Exit
 from toolcrib.cli.opening import Source, nobody_to_ask, settings_of
 from toolcrib.cli.output import Output
 from toolcrib.compose import Observation, open_parts
@@ -19,14 +19,13 @@ from toolcrib.config.keys import installation_key
 from toolcrib.config.loading import Loaded
 from toolcrib.config.watching import watch
 from toolcrib.crib import Crib
+from toolcrib.discovery.exposing.exposing import check_available
+from toolcrib.gateway.discovering import discovered
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.ports import Clock
-from toolcrib.settings import Exposure, NameStyle, Settings
+from toolcrib.settings import Exposure, NameStyle, ServerSettings, Settings
 from toolcrib.version import __version__
 from toolcrib.wire.service import Identity
-
-SERVED = ("auto", "full")
-"""The exposures there are so far."""
 
 _log = logging.getLogger("toolcrib.serve")
 
@@ -51,8 +50,9 @@ async def serve(source: Source, output: Output, serving: Serving) -> Exit:
     Files without a server are served all the same: they are watched, and one may come.
 
     Raises:
-        ConfigError: An address that is none, or cannot be listened on.
-        UsageError: There is no file, or the exposure is not there yet.
+        ConfigError: An address that is none, or cannot be listened on; an exposure that is not
+            there yet.
+        UsageError: There is no file.
     """
     # What was imported lives as long as the process: full collections need not look at it again.
     gc.freeze()
@@ -60,7 +60,7 @@ async def serve(source: Source, output: Output, serving: Serving) -> Exit:
     if loaded is not None and not loaded.files:
         raise nobody_to_ask(loaded)
     settings = _overridden(settings, serving)
-    _check_exposure(settings.gateway.exposure)
+    check_available(settings.gateway.exposure, settings.exposure)
     observation = Observation(settings, log_format=serving.log_format, log_level=serving.log_level)
     keys, problem = installation_key()
     output.tell([problem] if problem is not None else [])
@@ -88,17 +88,10 @@ def _overridden(settings: Settings, serving: Serving) -> Settings:
     return replace(settings, gateway=gateway)
 
 
-def _check_exposure(exposure: Exposure) -> None:
-    if exposure not in SERVED:
-        raise UsageError(
-            f"the exposure {exposure!r} is not there yet", remedy=f"one of {', '.join(SERVED)}"
-        )
-
-
 def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
     def eager() -> list[str]:
         servers = crib.settings.servers
-        return [each.id for each in servers if each.connect == "eager" and not each.disabled]
+        return [each.id for each in servers if each.connect == "eager" and _is_there(each)]
 
     return Gateway(
         crib.catalogs,
@@ -112,7 +105,12 @@ def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
             eager=eager,
             metrics=observation.metrics,
         ),
+        discovery_for=lambda principal: discovered(crib.discovery(principal)),
     )
+
+
+def _is_there(server: ServerSettings) -> bool:
+    return not server.disabled and not server.on_demand
 
 
 async def _serve(gateway: Gateway, settings: Settings, tasks: TaskGroup) -> None:

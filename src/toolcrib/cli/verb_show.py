@@ -7,6 +7,7 @@ from rich.console import Group
 
 from toolcrib.cli.exits import Exit, UsageError
 from toolcrib.cli.exposed import find, kind_of
+from toolcrib.cli.hit_table import brief_view
 from toolcrib.cli.item_details import ItemDetails, item_view
 from toolcrib.cli.opening import Source, opened, read_all
 from toolcrib.cli.output import Output, View
@@ -20,8 +21,12 @@ async def show(
     name: str,
     kind_name: str,
     arguments: Mapping[str, Any] | None = None,
+    *,
+    brief: bool = False,
 ) -> Exit:
     """Shows the item of that exposed name; with arguments, exit code 1 where they would be refused.
+
+    `brief` shows of a tool what a model reads of a hit.
 
     Raises:
         UsageError: Arguments are given for what is no tool.
@@ -29,20 +34,25 @@ async def show(
     kind = kind_of(kind_name)
     if arguments is not None and kind is not Kind.TOOLS:
         raise UsageError(f"{kind.label} are shown without arguments", remedy="leave them out")
+    if brief and kind is not Kind.TOOLS:
+        raise UsageError(f"{kind.label} are shown in full", remedy="leave out --detail")
     async with opened(source, output) as open_:
         readings = await read_all(open_, source, output, kind)
         original = find(open_.settings, readings, kind, name)
         reading = next(each for each in readings if each.server == original.server)
-        view = item_view(
-            ItemDetails(
-                server=original.server,
-                name=name,
-                item=original.item,
-                generation=reading.generation,
-                fresh=reading.fresh,
-                age=reading.age,
+        if brief:
+            view = brief_view(original.server, name, original.item)
+        else:
+            view = item_view(
+                ItemDetails(
+                    server=original.server,
+                    name=name,
+                    item=original.item,
+                    generation=reading.generation,
+                    fresh=reading.fresh,
+                    age=reading.age,
+                )
             )
-        )
         if arguments is None:
             output.show(view)
             return Exit.FINE

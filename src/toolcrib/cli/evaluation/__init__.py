@@ -1,0 +1,1 @@
+"""What `toolcrib bench` reads and shows."""
