@@ -1,13 +1,12 @@
 """A data set's catalog with the real index, the real searches and the real meta-tools over it."""
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 
 from made import CLOCK
 from toolcrib.adapters.store.memory_entries import MemoryEntries
-from toolcrib.calls.call import Requester
 from toolcrib.calls.ledger.ledger import Ledger
 from toolcrib.calls.names import Names
 from toolcrib.compose import open_parts
@@ -15,11 +14,13 @@ from toolcrib.config.keys import InstallationKey
 from toolcrib.core.naming import expose
 from toolcrib.crib import Deaf
 from toolcrib.discovery.evaluation.catalogs import SetCatalogs
-from toolcrib.discovery.evaluation.searching import Introducing, SetSearch, searching
+from toolcrib.discovery.evaluation.searching import Introducing, searching
 from toolcrib.discovery.evaluation.tasks import DataSet
 from toolcrib.discovery.instruments import Instruments
 from toolcrib.discovery.meta.meta_tools import MetaTools
 from toolcrib.discovery.meta.seams import Surroundings
+from toolcrib.discovery.searchers import Searcher
+from toolcrib.gateway.discovering import undiscovered
 from toolcrib.settings import Limits, SearchMethod, SearchSettings, Settings
 
 LIMITS = Limits()
@@ -31,7 +32,7 @@ class Searched:
     """One catalog, and everything that finds its tools."""
 
     catalogs: SetCatalogs
-    ready: SetSearch
+    ready: Searcher
     meta: MetaTools
 
 
@@ -57,32 +58,14 @@ async def searched(
         yield Searched(catalogs, ready, meta_tools(catalogs, ready))
 
 
-class All:
-    """Every server is there."""
-
-    dynamic = False
-
-    def __init__(self, catalogs: SetCatalogs) -> None:
-        self._catalogs = catalogs
-
-    async def searchable(self, requester: Requester) -> Collection[str]:
-        return self._catalogs.server_ids()
-
-    def listed(self) -> Collection[str]:
-        return self._catalogs.server_ids()
-
-    async def need(self, requester: Requester, server: str) -> None:
-        pass
-
-
-def meta_tools(catalogs: SetCatalogs, ready: SetSearch) -> MetaTools:
+def meta_tools(catalogs: SetCatalogs, ready: Searcher) -> MetaTools:
     """The meta-tools over that search."""
     ledger = Ledger(MemoryEntries(CLOCK), keys=KEYS, clock=CLOCK, limits=LIMITS)
     length = LIMITS.name_length
     around = Surroundings(
         search=ready.search,
         introduced=Introducing(catalogs),
-        enabling=All(catalogs),
+        enabling=undiscovered(catalogs).enabling,
         access=catalogs,
         naming=Names(catalogs, ledger, style="qualified", limit=length),
         exposed=lambda server, key: expose(server, key, style="qualified", limit=length),

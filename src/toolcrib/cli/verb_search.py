@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
 from toolcrib.catalog.reading import Reading
 from toolcrib.cli.absent import is_absent, tell_absent
 from toolcrib.cli.call_result import call_exit, call_view
@@ -15,6 +17,10 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.discovery.hits import Query
 from toolcrib.discovery.meta.definitions import SEARCH
 from toolcrib.settings import SearchMethod
+
+PATIENCE = 10.0
+"""Seconds in which tools that were never searched before are made ready to be found by meaning;
+the ones that are not are found by their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,10 @@ async def search(source: Source, output: Output, wanted: Wanted) -> Exit:
                 remedy="leave out --server",
             )
         with output.progress("searching"):
-            found = await open_.crib.discovery().search.find(
+            discovery = open_.crib.discovery()
+            with anyio.move_on_after(PATIENCE):
+                await discovery.searcher.caught_up()
+            found = await discovery.search.find(
                 Query(wanted.text, wanted.servers or None, wanted.limit, wanted.method)
             )
         output.show(hits_view(wanted.text, found, wanted.detail))

@@ -20,6 +20,7 @@ from toolcrib.config.loading import Loaded
 from toolcrib.config.watching import watch
 from toolcrib.crib import Crib
 from toolcrib.discovery.exposing.exposing import check_available
+from toolcrib.discovery.meta.definitions import instructions
 from toolcrib.gateway.discovering import discovered
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.ports import Clock
@@ -101,12 +102,18 @@ def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
         observation.observer,
         clock,
         Particulars(
-            identity=Identity("toolcrib", __version__),
+            identity=Identity("toolcrib", __version__, instructions=_instructions(crib.settings)),
             eager=eager,
             metrics=observation.metrics,
         ),
         discovery_for=lambda principal: discovered(crib.discovery(principal)),
     )
+
+
+def _instructions(settings: Settings) -> str:
+    wanted = settings.gateway.exposure
+    on_demand = any(it.on_demand for it in settings.servers)
+    return instructions("search" if wanted == "full" and on_demand else wanted)
 
 
 def _is_there(server: ServerSettings) -> bool:

@@ -1,10 +1,9 @@
 """How the parts of this room go together: what all principals share, and what each has alone."""
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
 import anyio
 
@@ -17,28 +16,19 @@ from toolcrib.context.tokens import Costs
 from toolcrib.core.exposure import Wanted
 from toolcrib.core.naming import Style, expose
 from toolcrib.core.partition import Principal
-from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.discovery.exposing.exposing import Exposing
 from toolcrib.discovery.exposing.memory import ExposureMemory
 from toolcrib.discovery.hits import ToolSearch
-from toolcrib.discovery.index.keeping import ToolIndex
-from toolcrib.discovery.index.ranking import WordSearch
-from toolcrib.discovery.index.shared import SharedSegments
-from toolcrib.discovery.instruments import Instruments, Meaning
+from toolcrib.discovery.instruments import Instruments
 from toolcrib.discovery.meta.meta_tools import MetaTools
 from toolcrib.discovery.meta.seams import Surroundings
-from toolcrib.discovery.rankers import rankers
-from toolcrib.discovery.search import Searching
-from toolcrib.discovery.semantic.hybrid import MeaningRanking
-from toolcrib.discovery.semantic.keeping import MeaningIndex
-from toolcrib.discovery.semantic.texts import TextVectors
+from toolcrib.discovery.searchers import Searcher, Searchers
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import KnownServers
 from toolcrib.discovery.servers.servers import Servers
 from toolcrib.discovery.servers.tools import server_tools
 from toolcrib.discovery.showing import Showing
 from toolcrib.discovery.subagent.asking import Asking
-from toolcrib.discovery.subagent.subagent import Subagent
 from toolcrib.ports import (
     Clock,
     EntryStore,
@@ -62,7 +52,7 @@ class Tools:
 class Discovery:
     """What one principal is shown, and finds the rest with."""
 
-    search: ToolSearch
+    searcher: Searcher
     meta: MetaTools
     enabling: Servers
     """It says, too, what servers say of themselves."""
@@ -70,14 +60,17 @@ class Discovery:
     """As configured."""
     showing: Showing
     costs: Costs
-    work: tuple[Callable[[], Coroutine[Any, Any, None]], ...]
-    """What has to run beside it, each until it is cancelled."""
+
+    @property
+    def search(self) -> ToolSearch:
+        """Finds tools."""
+        return self.searcher.search
 
     async def run(self) -> None:
-        """All the work, until it is cancelled."""
+        """What has to run beside it, until it is cancelled."""
         async with anyio.create_task_group() as tasks:
-            for each in self.work:
-                tasks.start_soon(each)
+            tasks.start_soon(self.enabling.run)
+            tasks.start_soon(self.searcher.run)
 
 
 class Discovering:
@@ -105,19 +98,22 @@ class Discovering:
         self._tools = tools
         self._launch = launch
         self._end = end
-        self._lexicon = Lexicon(instruments.stem)
-        self._shared = SharedSegments()
         self._costs = Costs(instruments.counter)
-        self._texts = _texts(instruments.meaning)
-        self._asking = self._made_asking()
-        self._made: list[tuple[Discovery, ToolIndex]] = []
+        self._searchers = Searchers(
+            instruments,
+            settings.search,
+            limits=settings.limits,
+            style=settings.gateway.names,
+            asking=self._asking(),
+        )
+        self._made: list[Discovery] = []
 
     def configure(self, settings: Settings) -> None:
         """Takes over which servers and skills there are."""
-        for discovery, index in self._made:
+        for discovery in self._made:
             discovery.enabling.configure(settings)
             for server in settings.servers:  # any may be described otherwise now
-                index.reread(server.id)
+                discovery.searcher.index.reread(server.id)
 
     def discovery(self, principal: Principal, catalogs: Catalogs, calls: Calls) -> Discovery:
         """What a principal finds tools with; once per principal. Its `run` has to run beside it."""
@@ -144,10 +140,14 @@ class Discovering:
             clock=tools.clock,
             end=self._end,
         )
-        search, index, work = self._search(principal, catalogs, servers)
+        searcher = self._searchers.over(
+            catalogs,
+            servers,
+            partition=Owners(tools.keys, "segments").principal(Requester(principal)),
+        )
         meta = MetaTools(
             Surroundings(
-                search=search,
+                search=searcher.search,
                 introduced=servers,
                 enabling=servers,
                 access=catalogs,
@@ -159,7 +159,7 @@ class Discovering:
             ),
             servers=server_tools(servers, exposed=exposed, limits=limits),
         )
-        exposing = cache(partial(self._exposing, principal, index.wake))
+        exposing = cache(partial(self._exposing, principal, searcher.index.wake))
         showing = Showing(
             catalogs,
             servers,
@@ -170,44 +170,15 @@ class Discovering:
             limit=limits.name_length,
         )
         made = Discovery(
-            search=search,
+            searcher=searcher,
             meta=meta,
             enabling=servers,
             exposing=exposing(gateway.exposure),
             showing=showing,
             costs=self._costs,
-            work=(servers.run, *work),
         )
-        self._made.append((made, index))
+        self._made.append(made)
         return made
-
-    def _search(
-        self, principal: Principal, catalogs: Catalogs, servers: Servers
-    ) -> tuple[ToolSearch, ToolIndex, tuple[Callable[[], Coroutine[Any, Any, None]], ...]]:
-        """The search, its index, and what has to run beside it."""
-        meaning = self._instruments.meaning
-        meanings = None
-        if meaning is not None and self._texts is not None:
-            meanings = MeaningIndex(self._texts, meaning.index())
-        index = ToolIndex(
-            catalogs,
-            self._lexicon,
-            introduced=servers,
-            partition=Owners(self._tools.keys, "segments").principal(Requester(principal)),
-            shared=self._shared,
-            followers=() if meanings is None else (meanings,),
-        )
-        words = WordSearch(index, self._instruments.patterns)
-        by_meaning = None if meanings is None else MeaningRanking(meanings, index)
-        search = Searching(
-            catalogs,
-            self._settings.search,
-            rankers(index, words, by_meaning),
-            subagent=None if self._asking is None else Subagent(self._asking),
-            limits=self._settings.limits,
-            style=self._settings.gateway.names,
-        )
-        return search, index, (index.run,) if meanings is None else (index.run, meanings.run)
 
     def _exposing(
         self, principal: Principal, hidden: Callable[[], None], wanted: Wanted
@@ -233,15 +204,11 @@ class Discovering:
             hidden=hidden,
         )
 
-    def _made_asking(self) -> Asking | None:
+    def _asking(self) -> Asking | None:
         model, settings = self._instruments.model, self._settings.search.subagent
         if model is None or settings is None:
             return None
         return Asking(model, settings, clock=self._tools.clock, observer=self._tools.observer)
-
-
-def _texts(meaning: Meaning | None) -> TextVectors | None:
-    return None if meaning is None else TextVectors(meaning.embedder, meaning.vectors)
 
 
 def _exposed(server: str, key: str, *, style: Style, limit: int) -> str:

@@ -7,10 +7,10 @@ has or gives up on what it could find. Their size is part of the first 1,000 tok
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from toolcrib.core.exposure import Wanted
 from toolcrib.core.quarantine import judge
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.meta.arguments import DETAILS_MOST, full_hits
-from toolcrib.discovery.seams import Shown
 from toolcrib.errors import ToolcribBug
 from toolcrib.settings import Limits
 
@@ -114,12 +114,15 @@ def item_of(definition: Mapping[str, Any]) -> Item:
     return verdict
 
 
-def instructions(exposure: Shown) -> str:
+def instructions(exposure: Wanted) -> str:
     """What a host should tell its model beside the definitions; empty where nothing is hidden.
 
-    It goes into the `instructions` that a server gives (MCP 2026-07-28, discovery).
+    It goes into the `instructions` that a server gives (MCP 2026-07-28, discovery). That of `auto`
+    holds whatever is shown.
     """
     match exposure:
+        case "auto":
+            return f"This holds where {SEARCH} is in your list. {_FINDING}"
         case "full":
             return ""
         case "search":

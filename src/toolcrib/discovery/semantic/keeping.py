@@ -52,6 +52,9 @@ class MeaningIndex:
         self._missing: dict[str, int] = {}
         """Tools without a vector, by server."""
         self._changed = anyio.Event()
+        self._calm = anyio.Event()
+        """Set while nothing is due."""
+        self._calm.set()
         # Of its own, so that a large catalog takes no thread from anybody else.
         self._threads = anyio.CapacityLimiter(1)
         self.trouble = ""
@@ -77,6 +80,8 @@ class MeaningIndex:
         self._missing[server] = len(wanted.docs) - sum(doc is not None for doc in rows)
         self._due[server] = None
         self._changed.set()
+        if self._calm.is_set():
+            self._calm = anyio.Event()
 
     def drop(self, server: str) -> None:
         """Forget a server; one that is not there is no error."""
@@ -110,7 +115,13 @@ class MeaningIndex:
                 server = next(iter(self._due))
                 del self._due[server]
                 await self._catch_up(server, self._wanted[server])
+            self._calm.set()
             await self._changed.wait()
+
+    async def caught_up(self) -> None:
+        """Waits, while `run` runs, until there is nothing to do, vectors that failed apart."""
+        while not self._calm.is_set():
+            await self._calm.wait()
 
     async def _catch_up(self, server: str, wanted: _Wanted) -> None:
         try:
