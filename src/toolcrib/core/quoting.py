@@ -42,7 +42,11 @@ def literal(value: object, limit: int = _CLIPPED) -> str:
     """A JSON value in back quotes; a string without quotation marks of its own."""
     if isinstance(value, str):
         return quoted(value, limit) if value else "the empty string"
-    return quoted(json.dumps(value, ensure_ascii=False, default=repr), limit)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or nested too deep
+        return f"no value that can be shown ({type(value).__name__})"
+    return quoted(text, limit)
 
 
 def enumerated(words: Iterable[str], room: int = 300) -> str:

@@ -334,16 +334,41 @@ def test_keywords_in_a_name_or_in_parameters_do_not_win_either() -> None:
 
 
 def test_copies_of_one_tool_leave_room_for_other_servers() -> None:
-    copies = {f"get_forecast_{n:02}": "Weather forecast for a city." for n in range(50)}
+    copies = {f"get_forecast_{n:02}": f"Weather forecast {n} for a city." for n in range(50)}
     others = {f"w{n}": {"outlook": "Weather forecast, in a few words."} for n in range(4)}
     merged = index({"aaa": copies, **others})
-    servers = [
-        tool[0] for tool, _ in ranked(merged.scores(LEXICON.question("weather forecast")), 10)
-    ]
-    assert servers[:5] == ["aaa"] * 5
+    answer = ranked(merged.scores(LEXICON.question("weather forecast")), 10)
+    servers = [tool[0] for tool, _ in answer]
+    assert servers[:5] == ["aaa", "w0", "w1", "w2", "w3"]
+    assert len(answer) == 10, "room that nobody else takes is theirs"
     alone = ranked(index({"aaa": copies}).scores(LEXICON.question("weather forecast")), 10)
-    assert len(alone) == 10
-    assert {f"w{n}" for n in range(4)} <= set(servers)
+    assert [key for (_, key), _ in alone] == [f"get_forecast_{n:02}" for n in range(10)]
+
+
+WAYS = ["sea", "hill", "lake", "wood", "field", "road", "coast", "town", "moor", "isle"]
+
+
+def test_from_the_sixth_tool_of_a_server_on_others_that_fit_as_well_come_first() -> None:
+    tools = {f"forecast_{way}": f"Weather forecast {way}." for way in WAYS}
+    merged = index(dict.fromkeys(("aaa", "bbb"), tools))
+    servers = [tool[0] for tool, _ in ranked(merged.scores(LEXICON.question("forecast")), 10)]
+    assert (servers.count("aaa"), servers.count("bbb")) == (5, 5)
+
+
+def test_tools_that_differ_by_more_than_a_number_are_no_copies() -> None:
+    ways = {"forecast_hill": "Weather forecast.", "forecast_lake": "Weather forecast."}
+    bare = {"scan": "", "scans": ""}
+    for tools, query in ((ways, "weather forecast"), (bare, "scan")):
+        answer = ranked(index({"s": tools}).scores(LEXICON.question(query)), 2)
+        assert answer[0][1] == answer[1][1], "nor is what says too little to compare"
+
+
+def test_nothing_counts_less_than_half_however_many_come_before_it() -> None:
+    tools = {f"scan_{n:02}": "Scan a page of paper." for n in range(60)}
+    scores = index({"s": tools}).scores(LEXICON.question("scan"))
+    answer = ranked(scores, 60)
+    assert len(answer) == 60
+    assert answer[-1][1] == answer[0][1] / 2
 
 
 def test_long_texts_of_one_server_do_not_change_the_scores_of_anothers_tools_by_length() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.core.search.meant import meant_by, spoken
+from toolcrib.core.search.meant import asked, meant_by, spoken
 from toolcrib.core.snapshot import Item
 
 
@@ -49,6 +49,32 @@ def test_a_tool_is_server_name_description_and_parameters() -> None:
 def test_a_title_that_says_more_is_part_of_the_name() -> None:
     assert meant_by("s", item("t1", title="Read mail")).name == "t 1 Read mail"
     assert meant_by("s", item("read_mail", title="Read Mail")).name == "read mail"
+
+
+def test_what_server_and_tool_are_both_called_is_said_once() -> None:
+    assert meant_by("Air_quality", item("airQuality", description="d")).whole == "air Quality. d"
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("open the /data/txt/paper_list.bib", "open the  file "),
+        ("list ~/notes/old/ and ../x/y", "list  file  and  file "),
+        ("merge sales-2024.xlsx with a.csv.", "merge  file  with  file ."),
+        ("打开 /root/md/a.md 转成pdf", "打开  file  转成pdf"),
+        ("打开/root/md/a.md", "打开 file "),
+        ("fetch https://example.org/a/b.html", "fetch https://example.org/a/b.html"),
+        ("read and/or write at 10/12/2024, 24/7", "read and/or write at 10/12/2024, 24/7"),
+        ("a pdf of v1.2 and node.js", "a pdf of v1.2 and node.js"),
+    ],
+)
+def test_of_paths_and_files_in_a_query_is_meant_that_they_are_files(query: str, text: str) -> None:
+    assert asked(query) == text
+
+
+def test_a_query_of_slashes_and_dots_takes_no_longer_than_another() -> None:
+    for piece in ("/a", "./", "a.", "~/", "a-.", "/.-"):
+        asked(piece * 20_000)
 
 
 def test_long_texts_end_where_they_stop_telling() -> None:

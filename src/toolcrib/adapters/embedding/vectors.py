@@ -15,6 +15,10 @@ _SPARE: Final = 1.25
 """How much larger than needed the matrix is made, so that not every new group moves all rows."""
 
 
+_LARGEST: Final = 1.5
+"""Of the numbers of a vector of length 1, with room for rounding."""
+
+
 class NumpyVectors:
     """Implements `VectorIndex` by comparing with every row: exact, and quick to 50,000 rows.
 
@@ -76,7 +80,11 @@ class NumpyVectors:
 
     def _block(self, rows: Sequence[bytes]) -> "_Matrix":
         flat = self._np.frombuffer(b"".join(rows), dtype="<f4").astype(self._np.float32)
-        return flat.reshape(len(rows), self._dimensions)
+        block = flat.reshape(len(rows), self._dimensions)
+        # What is no vector is like nothing, and takes no part in the middle of its group. Vectors
+        # have length 1: larger numbers are no vector's, and would drown everything else.
+        block[~(self._np.abs(block) <= _LARGEST).all(axis=1)] = 0
+        return block
 
     def _room(self, count: int) -> slice:
         if self._used + count > len(self._rows):

@@ -15,8 +15,8 @@ from typing import Final
 
 from toolcrib.core.search.segment import Doc
 
-MEANING_WEIGHT: Final = 60.0
-"""Points of a score by words that a cosine of 1 is worth; between 40 and 80 the quality of answers
+MEANING_WEIGHT: Final = 75.0
+"""Points of a score by words that a cosine of 1 is worth; between 60 and 90 the quality of answers
 hardly changes."""
 NAME_PULL: Final = 0.2
 """How much of the vector of its name is added to the one of a tool."""
@@ -28,9 +28,6 @@ PARTS_SHARE: Final = 0.5
 rest is that of the whole."""
 LEAST_COSINE: Final = 0.15
 """Below it, likeness alone is noise: a tool that shares no word with the query is not found."""
-MARKED_DOWN: Final = 0.85
-"""What the score of a further tool of one server counts, see `diversity`: less is taken off than
-from scores by words alone, because meaning cannot be had by repeating words."""
 
 
 def fused(words: Mapping[Doc, float], meaning: Mapping[Doc, float]) -> dict[Doc, float]:

@@ -42,6 +42,10 @@ def pair(one: str, other: str) -> str:
     return f"{one} {other}"
 
 
+Terms = Callable[[str, int], list[str]]
+"""The first terms of a text, at most so many."""
+
+
 class Lexicon:
     """Turns text into terms, the same way for tools and for queries."""
 
@@ -58,6 +62,26 @@ class Lexicon:
         """The first terms of a text of a tool, in their order, at most so many."""
         said = (word for word in words(text[:_CHARACTERS]) if word not in STOP_WORDS)
         return [self._stem(word) for word in islice(said, most)]
+
+    def bounded(self, most: int) -> "Terms":
+        """The same function for texts that belong together; new words count up to a bound.
+
+        Words that come after it are passed over where they were not met before.
+        """
+        known: dict[str, str] = {}
+
+        def terms(text: str, first: int) -> list[str]:
+            said = (word for word in words(text[:_CHARACTERS]) if word not in STOP_WORDS)
+            found: list[str] = []
+            for word in islice(said, first):
+                term = known.get(word)
+                if term is None and len(known) < most:
+                    term = known[word] = self._stem(word)
+                if term is not None:
+                    found.append(term)
+            return found
+
+        return terms
 
     def question(self, query: str) -> Question:
         """A query in any language, or none: then the question has no terms."""

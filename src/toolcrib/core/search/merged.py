@@ -140,9 +140,14 @@ class MergedIndex:
         self, question: Question, servers: Collection[str] | None, most: int
     ) -> tuple[dict[Doc, float], list[Doc]]:
         """All scores, and the tools that were looked at closely."""
+        # The longest first, as it is: nothing has to be looked up to add to.
+        walks = sorted(self._walks(question, servers, most), key=_length, reverse=True)
         scores: dict[Doc, float] = {}
-        for factor, posting in self._walks(question, servers, most):
-            seen = scores.get
+        for factor, posting in walks[:1]:
+            worths = [factor * impact for impact in posting.impacts]
+            scores = dict(zip(posting.docs, worths, strict=True))
+        seen = scores.get
+        for factor, posting in walks[1:]:
             for doc, impact in zip(posting.docs, posting.impacts, strict=True):
                 scores[doc] = seen(doc, 0.0) + factor * impact
         return scores, refine(scores, question, self.rarity)
@@ -178,6 +183,10 @@ class MergedIndex:
         tools = _idf(term.tools, self._size)
         servers = _idf(term.servers, len(self._segments))
         return (1 - SERVER_SHARE) * tools + SERVER_SHARE * servers
+
+
+def _length(walk: tuple[float, Posting]) -> int:
+    return len(walk[1].docs)
 
 
 def _idf(having: int, of: int) -> float:

@@ -8,10 +8,13 @@ from typing import Final
 
 from toolcrib.core.search import weights as worth
 from toolcrib.core.search.fields import ServerTexts, ToolTexts, tool_texts
-from toolcrib.core.search.lexicon import Lexicon, pair
+from toolcrib.core.search.lexicon import Lexicon, Terms, pair
 from toolcrib.core.search.weights import SATURATION, Weight
 from toolcrib.core.snapshot import Item, Snapshot
 
+MOST_WORDS: Final = 60_000
+"""Different words of one server that are indexed, more than fifty thousand tools of people
+have. It bounds the memory of what a server makes up, and the time to take it in."""
 _STEPS: Final = 1024
 """Impacts are kept in so many steps: the same few numbers, over and over, cost no memory."""
 
@@ -67,11 +70,12 @@ class Segment:
         cls, server: str, snapshot: Snapshot, lexicon: Lexicon, texts: ServerTexts | None = None
     ) -> "Segment":
         """The index of one snapshot; the same content gives the same index."""
-        around = list(_server_terms(server, texts or ServerTexts(), lexicon))
+        terms = lexicon.bounded(MOST_WORDS)
+        around = list(_server_terms(server, texts or ServerTexts(), terms))
         worths: defaultdict[str, dict[Doc, float]] = defaultdict(dict)
         docs: list[Doc] = []
         for item in sorted(snapshot.items, key=lambda item: item.key):
-            doc, own = _indexed(server, item, lexicon)
+            doc, own = _indexed(server, item, terms)
             docs.append(doc)
             for term, value in _summed(own + around).items():
                 impact = value / (SATURATION + value)
@@ -85,16 +89,16 @@ class Segment:
 _Counted = tuple[Weight, list[str]]
 
 
-def _server_terms(server: str, texts: ServerTexts, lexicon: Lexicon) -> Iterator[_Counted]:
-    yield worth.SERVER, lexicon.terms(server, worth.SERVER.most)
-    yield worth.SERVER_TITLE, lexicon.terms(texts.title, worth.SERVER_TITLE.most)
+def _server_terms(server: str, texts: ServerTexts, terms: Terms) -> Iterator[_Counted]:
+    yield worth.SERVER, terms(server, worth.SERVER.most)
+    yield worth.SERVER_TITLE, terms(texts.title, worth.SERVER_TITLE.most)
     described = worth.SERVER_DESCRIPTION
-    yield described, lexicon.terms(texts.description, described.most)
+    yield described, terms(texts.description, described.most)
 
 
-def _indexed(server: str, item: Item, lexicon: Lexicon) -> tuple[Doc, list[_Counted]]:
+def _indexed(server: str, item: Item, terms: Terms) -> tuple[Doc, list[_Counted]]:
     texts = tool_texts(item)
-    own = [(weight, lexicon.terms(text, weight.most)) for weight, text in _weighed(texts)]
+    own = [(weight, terms(text, weight.most)) for weight, text in _weighed(texts)]
     name, described = own[0][1], own[1][1]
     pairs = frozenset(starmap(pair, chain(pairwise(name), pairwise(described))))
     return Doc(server, item, tuple(dict.fromkeys(name)), pairs), own
