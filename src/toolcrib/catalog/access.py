@@ -37,6 +37,9 @@ class ServerStatus:
     """The last failure, in a sentence; empty when all is well."""
     stderr: str = ""
     """The tail of a process's stderr, for diagnosis; empty for other transports."""
+    told: str = ""
+    """Why there is no connection, as a model may read it; empty when there is one, or nothing is
+    known."""
 
 
 class CatalogAccess(Protocol):

@@ -221,6 +221,7 @@ class ServerCatalogs:
             facts=self._facts or self._last_facts,
             detail="" if trouble is None else trouble.for_operator(),
             stderr=self.supervisor.stderr,
+            told="" if trouble is None else trouble.for_model(),
         )
 
     async def fetch(self, kind: Kind, cursor: str | None) -> Page | Failure:

@@ -18,7 +18,7 @@ class GatewaySettings:
     names: NameStyle = "qualified"
     """`qualified`: `server__tool`; `plain`: the names of the servers themselves."""
     exposure: Exposure = "auto"
-    """What the model sees at the start; `ExposureSettings` say when `auto` shows what."""
+    """What the model sees at the start; `[exposure]` says when `auto` shows what."""
     http: tuple[str, int] | None = None
     """Where HTTP is served; without it, standard streams are."""
     allowed_hosts: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ def _from(stored: bytes) -> _Row | None:
     """What a row says; None for what is damaged or of a newer release."""
     try:
         parsed: Any = json.loads(stored)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not is_object(parsed) or parsed.get("shown") not in get_args(Shown):
         return None

@@ -4,6 +4,7 @@ A published change only marks its server. `run` brings the index up to date soon
 the requests; a search that comes first does it itself, and never twice what another one is doing.
 """
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -20,8 +21,13 @@ from toolcrib.core.snapshot import Kind, Snapshot
 from toolcrib.discovery.hits import Introduced
 from toolcrib.discovery.index.shared import SegmentKey, SharedSegments
 
+_log = logging.getLogger(__name__)
+
 AT_ONCE: Final = 20
 """Tools that are indexed on the event loop, which takes a few milliseconds; more go to a thread."""
+
+_PASSES: Final = 2
+"""How often the index is brought up to date for one who asks, while changes keep coming."""
 
 _Work = tuple[SegmentKey, Snapshot]
 
@@ -74,6 +80,8 @@ class ToolIndex:
         """Servers whose tools are held from an earlier run, and that have not said yet what they
         say of themselves."""
         self._working = anyio.Lock()
+        self._passes = self._complete = 0
+        """How often it was brought up to date: begun, and the last that is done."""
         self._news = anyio.Event()
         self._woken = anyio.Event()
         self.lexicon: Final = lexicon
@@ -112,9 +120,17 @@ class ToolIndex:
         Whoever shows what was found looks at the catalogs as they are then.
         """
         self.wake()
-        while self._due():
+        enough = self._passes + _PASSES
+        while self._due() and self._complete < enough:
             async with self._working:
-                await self._settle()
+                # Another one may have begun after the call, and taken in all that is asked for. A
+                # server that changes without end keeps nobody waiting for more than a second pass,
+                # which takes out what went away in the first.
+                if self._complete < enough:
+                    self._passes += 1
+                    began = self._passes
+                    await self._settle()
+                    self._complete = began
         return self._merged
 
     def scores(self, text: str, servers: Collection[str] | None = None) -> Mapping[Doc, float]:
@@ -156,6 +172,8 @@ class ToolIndex:
         new = [work for work in works if self._shared.get(work[0]) is None]
         for server in due.keys() - {key.server for key, _ in works}:
             self._merged.drop(server)
+            for follower in self._followers:
+                follower.drop(server)
             self._held.pop(server, None)
             self._unmet.discard(server)
         if sum(len(snapshot) for _, snapshot in new) <= AT_ONCE:
@@ -174,7 +192,13 @@ class ToolIndex:
                 await anyio.lowlevel.checkpoint()
 
     def _build(self, works: list[_Work]) -> dict[SegmentKey, Segment]:
-        return {
-            key: Segment.build(key.server, snapshot, self.lexicon, key.texts)
-            for key, snapshot in works
-        }
+        return {key: self._built(key, snapshot) for key, snapshot in works}
+
+    def _built(self, key: SegmentKey, snapshot: Snapshot) -> Segment:
+        try:
+            return Segment.build(key.server, snapshot, self.lexicon, key.texts)
+        except Exception as error:  # noqa: BLE001 - what one server shows costs no other its search
+            _log.warning(
+                "the tools of %s cannot be found by words: %s", key.server, type(error).__name__
+            )
+            return Segment(key.server, (), {})

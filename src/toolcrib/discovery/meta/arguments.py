@@ -21,6 +21,9 @@ Detail = Literal["name", "brief", "full"]
 DETAILS_MOST: Final = 20
 """Names that are answered in one call of `get_tool_details`."""
 
+_SERVERS_MOST: Final = 1_000
+"""Ids of servers in one search."""
+
 _FULL_HITS: Final = 5
 """Hits with whole definitions where no limit is given: one may be as long as twenty lines."""
 
@@ -146,6 +149,8 @@ def _servers(value: object) -> tuple[str, ...]:
     servers = [value] if isinstance(value, str) else value
     if not _is_texts(servers):
         raise _wrong("server", f"is {described(value)}, but must be the id of a server")
+    if len(servers) > _SERVERS_MOST:
+        raise _wrong("server", f"has {len(servers):,} ids, more than {_SERVERS_MOST}: leave it out")
     return tuple(dict.fromkeys(servers))
 
 

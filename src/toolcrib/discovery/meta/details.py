@@ -9,18 +9,25 @@ from toolcrib.core.jsontypes import is_array
 from toolcrib.core.naming import JOINT
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.snapshot import Item, Kind
-from toolcrib.discovery.hits import Query
+from toolcrib.discovery.hits import Found, Query
 from toolcrib.discovery.meta.arguments import DETAILS_MOST, names_asked
 from toolcrib.discovery.meta.current import looked_up
 from toolcrib.discovery.meta.grouped import size
 from toolcrib.discovery.meta.one_line import exact
 from toolcrib.discovery.meta.seams import Surroundings
-from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached
+from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached, reason
 from toolcrib.discovery.meta.whole import whole
 from toolcrib.errors import BadArguments, ToolGone
 
 _RESERVED: Final = 8_192
 """Bytes of an answer for names that have no definition, at most a quarter of it."""
+
+_TOLD: Final = 50
+"""Names without an answer that may be listed."""
+
+_GUESSED: Final = 5
+"""Unknown names in one call for which similar ones are looked for: that takes long in a large
+catalog."""
 
 _CANDIDATES: Final = 3
 """Names that are told for one that nothing has."""
@@ -57,7 +64,8 @@ class Details:
         tools: list[_Tool] = []
         notes: list[str] = []
         for name in names[:DETAILS_MOST]:
-            found = await self._meant(name, where, requester)
+            guess = len(notes) < _GUESSED
+            found = await self._meant(name, where, requester, guess=guess)
             if isinstance(found, _Tool):
                 tools.append(found)
             else:
@@ -68,11 +76,15 @@ class Details:
         if notes:
             notes.append(not_reached(self._around.access, where.searched))
         if left:
-            told = enumerated(map(quoted, left), 600)
+            told = enumerated(map(quoted, left[:_TOLD]), 600)
+            if len(left) > _TOLD:
+                told = f"{told}, and {len(left) - _TOLD:,} more names"
             notes.append(f"Left out: {told}. Ask for a few at a time, {DETAILS_MOST} at most.")
         return "\n".join(filter(None, [*lines, *notes]))
 
-    async def _meant(self, name: str, where: Whereabouts, who: Requester) -> _Tool | str:
+    async def _meant(
+        self, name: str, where: Whereabouts, who: Requester, *, guess: bool
+    ) -> _Tool | str:
         """The tool, or a sentence on why there is none."""
         if name in self._own:
             return f"{exact(name)} is in your own list of tools: call it directly."
@@ -81,7 +93,9 @@ class Details:
         except ToolGone as gone:
             server, _, key = name.partition(JOINT)
             if not key or server not in where.on_demand:
-                return await self._unknown(name, where, gone.details.get("near"))
+                # With servers on demand, similar names may be of one that only others enabled.
+                alike = None if self._around.enabling.dynamic else gone.details.get("near")
+                return await self._unknown(name, where, alike, guess=guess)
         if server in where.on_demand:
             return f"{quoted(name)} is of server {quoted(server)}: call enable_server for it first."
         return _Tool(name, server, key)
@@ -104,10 +118,11 @@ class Details:
             elif tool.server in failed:
                 notes.append(f"{quoted(tool.name)}: {failed[tool.server].for_model()}.")
             elif reading is not None and snapshot is None:
-                why = f" ({reading.trouble})" if reading.trouble else ""
-                notes.append(f"{quoted(tool.name)}: its server was not reached{why}.")
+                why = reason(reading, access)
+                notes.append(f"{quoted(tool.name)}: its server was not reached ({why}).")
             else:
-                notes.append(await self._unknown(tool.name, where, None))
+                guess = len(notes) < _GUESSED
+                notes.append(await self._unknown(tool.name, where, None, guess=guess))
         return items
 
     async def _shown(
@@ -130,7 +145,7 @@ class Details:
                 await self._around.sights.saw(who, tool.server, (item,))
         return lines, left
 
-    async def _unknown(self, name: str, where: Whereabouts, alike: object) -> str:
+    async def _unknown(self, name: str, where: Whereabouts, alike: object, *, guess: bool) -> str:
         """A sentence on a name that nothing has, with names that may be meant."""
         names = [text for text in alike if isinstance(text, str)] if is_array(alike) else []
         query = Query(
@@ -140,7 +155,7 @@ class Details:
             method="lexical",
         )
         try:
-            found = await self._around.search.find(query)
+            found = await self._around.search.find(query) if guess else Found((), "lexical")
             names += [*(hit.name for hit in found.hits), *found.near]
         except BadArguments:
             pass

@@ -72,8 +72,8 @@ def readings(access: CatalogAccess, servers: Sequence[str]) -> list[Reading]:
 
 def reason(reading: Reading, access: CatalogAccess) -> str:
     """Why nothing is held of a server, in a few words."""
-    why = reading.trouble or access.status(reading.server).state
-    return one_line(why, _REASON)
+    status = access.status(reading.server)
+    return one_line(status.told or reading.trouble or status.state, _REASON)
 
 
 def not_reached(access: CatalogAccess, servers: Sequence[str]) -> str:

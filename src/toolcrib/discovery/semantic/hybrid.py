@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from toolcrib.core.search.diversity import ranked
-from toolcrib.core.search.fusion import MARKED_DOWN, fused, near
+from toolcrib.core.search.fusion import fused, near
+from toolcrib.core.search.meant import asked
 from toolcrib.core.search.segment import Doc
 from toolcrib.core.search.sentences import sentences_of
 from toolcrib.discovery.semantic.keeping import MeaningIndex, reason_of
@@ -49,19 +50,23 @@ class MeaningRanking:
         Tools without a vector yet are ranked by their words; so are all where meaning fails.
         """
         try:
-            likeness = await self._meaning.alike(query, sentences_of(query), servers)
+            likeness = await self._alike(query, servers)
         except Exception as error:  # noqa: BLE001 - whatever a model does, words are still there
             found = ranked(self._words.scores(query, servers), most)
             note = f"Searched by words, because searching by meaning failed: {reason_of(error)}."
             return Ranked(tuple(found), (note,), by_meaning=False)
         # Asked after the wait, so that both speak of the same tools.
         scores = fused(self._words.scores(query, servers), likeness)
-        return Ranked(tuple(ranked(scores, most, marked_down=MARKED_DOWN)), self._notes())
+        return Ranked(tuple(ranked(scores, most)), self._notes())
 
     async def semantic(self, query: str, servers: Collection[str] | None, most: int) -> Ranked:
         """The best tools by meaning alone, among those that have a vector."""
-        likeness = near(await self._meaning.alike(query, sentences_of(query), servers))
-        return Ranked(tuple(ranked(likeness, most, marked_down=MARKED_DOWN)), self._notes())
+        likeness = near(await self._alike(query, servers))
+        return Ranked(tuple(ranked(likeness, most)), self._notes())
+
+    async def _alike(self, query: str, servers: Collection[str] | None) -> dict[Doc, float]:
+        text = asked(query)
+        return await self._meaning.alike(text, sentences_of(text), servers)
 
     def _notes(self) -> tuple[str, ...]:
         notes: list[str] = []

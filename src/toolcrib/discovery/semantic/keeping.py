@@ -21,6 +21,9 @@ _SHOWN_FIRST: Final = 256
 """Tools after which what was embedded is put into the index; then after twice as many, and so on,
 because putting it there takes time for each tool that is there already."""
 
+RETRY: Final = 30.0
+"""Seconds after which vectors that could not be made are tried again."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Wanted:
@@ -47,6 +50,8 @@ class MeaningIndex:
         self._wanted: dict[str, _Wanted] = {}
         self._due: dict[str, None] = {}
         """Servers whose vectors are not up to date, in the order in which they changed."""
+        self._failed: dict[str, None] = {}
+        """Servers that are tried again after a while."""
         self._rows: dict[str, tuple[Doc | None, ...]] = {}
         """What the rows of each group in the index stand for; None: for nothing any more."""
         self._missing: dict[str, int] = {}
@@ -85,7 +90,7 @@ class MeaningIndex:
 
     def drop(self, server: str) -> None:
         """Forget a server; one that is not there is no error."""
-        for held in (self._wanted, self._due, self._rows, self._missing):
+        for held in (self._wanted, self._due, self._failed, self._rows, self._missing):
             held.pop(server, None)
         self._index.drop(server)
 
@@ -116,7 +121,10 @@ class MeaningIndex:
                 del self._due[server]
                 await self._catch_up(server, self._wanted[server])
             self._calm.set()
-            await self._changed.wait()
+            with anyio.move_on_after(RETRY if self._failed else float("inf")) as waiting:
+                await self._changed.wait()
+            if waiting.cancelled_caught:
+                self._due |= self._failed
 
     async def caught_up(self) -> None:
         """Waits, while `run` runs, until there is nothing to do, vectors that failed apart."""
@@ -136,9 +144,13 @@ class MeaningIndex:
                     return
                 start, count = start + count, 2 * count
         except Exception as error:  # noqa: BLE001 - whatever a model does, search by words goes on
+            if self._wanted.get(server) is wanted:
+                self._failed[server] = None
             self.trouble = f"Some tools are not found by meaning: {reason_of(error)}."
         else:
-            self.trouble = ""
+            self._failed.pop(server, None)
+            if not self._failed:
+                self.trouble = ""
 
     def _show(
         self,

@@ -8,12 +8,14 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Final
 
 import anyio
 import anyio.to_thread
 
-from toolcrib.errors import StoreUnreachable
+from toolcrib.errors import RequestTimedOut, ResultInvalid, StoreUnreachable
 from toolcrib.ports import Embedder, VectorStore
 
 BATCH: Final = 32
@@ -21,6 +23,10 @@ BATCH: Final = 32
 _QUERIES: Final = 256
 """Vectors of queries that are remembered: the same question often comes again."""
 _FLOAT: Final = 4
+PATIENCE: Final = 5.0
+"""Seconds that a search waits for the vector of its query; the first one loads the model."""
+_MOST_HANGING: Final = 2
+"""Embeddings of queries that may be under way without end."""
 
 
 class TextVectors:
@@ -40,6 +46,7 @@ class TextVectors:
         # Threads of their own: tools that are embedded in the background keep no query waiting.
         self._background = anyio.CapacityLimiter(1)
         self._foreground = anyio.CapacityLimiter(1)
+        self._hanging: set[object] = set()
         self.embedded = 0
         """Texts of tools that were embedded so far."""
 
@@ -74,8 +81,10 @@ class TextVectors:
         rows = dict(self._queries)
         if missing:
             made = await anyio.to_thread.run_sync(
-                self._embedder.embed, missing, limiter=self._foreground
+                self._embedded_now, missing, limiter=self._foreground
             )
+            if any(len(row) != self._size for row in made):
+                raise ResultInvalid("the embedder's vectors have another length than it says")
             rows |= zip(missing, made, strict=True)
         for text in texts:
             self._queries[text] = rows[text]
@@ -84,8 +93,41 @@ class TextVectors:
             self._queries.popitem(last=False)
         return [rows[text] for text in texts]
 
+    def _embedded_now(self, texts: list[str]) -> list[bytes]:
+        """The vectors of texts that somebody waits for, for so long and no longer.
+
+        In a thread that may be left behind: a model that hangs cannot be interrupted. Few are: then
+        it is not asked any more until one of them is back. Raises `RequestTimedOut`.
+        """
+        if len(self._hanging) >= _MOST_HANGING:
+            raise RequestTimedOut("the embedder does not answer")
+        answers: SimpleQueue[list[bytes] | Exception] = SimpleQueue()
+        mark = object()
+
+        def work() -> None:
+            try:
+                answers.put(self._embedder.embed(texts))
+            except Exception as error:  # noqa: BLE001 - handed on to whoever waits
+                answers.put(error)
+            finally:
+                self._hanging.discard(mark)
+
+        self._hanging.add(mark)
+        Thread(target=work, name="toolcrib embedding a query", daemon=True).start()
+        try:
+            answer = answers.get(timeout=PATIENCE)
+        except Empty:
+            raise RequestTimedOut(f"the embedder did not answer in {PATIENCE:g} s") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
     async def _embed(self, texts: list[str]) -> dict[str, bytes]:
-        made = await anyio.to_thread.run_sync(self._embedder.embed, texts, limiter=self._background)
+        made = await anyio.to_thread.run_sync(
+            self._embedder.embed, texts, limiter=self._background, abandon_on_cancel=True
+        )
+        if any(len(row) != self._size for row in made):
+            raise ResultInvalid("the embedder's vectors have another length than it says")
         self.embedded += len(texts)
         rows = dict(zip(texts, made, strict=True))
         # Where it cannot be kept, it is embedded again after a restart.

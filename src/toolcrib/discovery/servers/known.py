@@ -126,7 +126,7 @@ def _read(row: bytes) -> Known | None:
     """A server as it was kept; None for what another version wrote."""
     try:
         parts: Any = json.loads(row)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     match parts:
         case [str(instructions), tools, names] if is_integer(tools) and is_array(names):

@@ -18,7 +18,7 @@ _MOST_TEXT: Final = 16_384
 """Characters that are looked at, from the end: conclusions stand there."""
 _MOST_ARRAYS: Final = 100
 _MOST_CHOICES: Final = 100
-_THOUGHT: Final = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 """Some servers leave what a model thought before its answer."""
 _NUMBER: Final = re.compile(r"(?<![\w.-])\d{1,4}(?![\w-]|\.\d)")
 _NUMBERED: Final = re.compile(r"#?\s*(\d{1,4})\s*(?:[.:)\]-]|$)")
@@ -42,7 +42,7 @@ class Answer:
 
 def read_answer(text: str, names: Sequence[str]) -> Answer:
     """What a text chooses among candidates of these names, which were numbered from 1."""
-    told = _THOUGHT.sub("", text[-_MOST_TEXT:])
+    told = _THOUGHT.split(text[-_MOST_TEXT:])[-1]
     known = _Names(names)
     arrays = list(_arrays(told))
     if arrays:

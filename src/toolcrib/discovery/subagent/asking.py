@@ -18,6 +18,7 @@ from toolcrib.settings import SubagentSettings
 __all__ = ["Asking", "Unanswered"]
 
 _UNREADABLE: Final = "unreadable"
+_BROKEN: Final = "broken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Unanswered:
     """The model did not choose."""
 
     why: str
-    """`paused`, `over_budget`, `unreadable`, or the code of the error."""
+    """`paused`, `over_budget`, `unreadable`, `broken`, or the code of the error."""
 
 
 class Asking:
@@ -54,6 +55,9 @@ class Asking:
             text = await self._complete(question(query, candidates))
         except ToolcribError as error:
             return self._failed(began, error.code, error=error)
+        except Exception as error:  # noqa: BLE001 - whatever a model raises, the search goes on
+            # Its text is for nobody: it may hold the question, or the key.
+            return self._failed(began, _BROKEN, detail=type(error).__name__)
         answer = read_answer(text, [candidate.name for candidate in candidates])
         if not answer.readable:
             return self._failed(began, _UNREADABLE, invented=answer.invented)
@@ -73,11 +77,17 @@ class Asking:
         raise RequestTimedOut(f"the small model did not answer in {seconds:g} s")
 
     def _failed(
-        self, began: float, why: str, *, invented: int = 0, error: ToolcribError | None = None
+        self,
+        began: float,
+        why: str,
+        *,
+        invented: int = 0,
+        error: ToolcribError | None = None,
+        detail: str = "",
     ) -> Unanswered:
         now = self._clock.now().mono
         asked_for = error.details.get("retry_after") if error is not None else None
         self._pace.failed(now, float(asked_for) if is_number(asked_for) else 0.0)
-        detail = error.for_operator() if error is not None else ""
+        detail = detail if error is None else error.for_operator()
         self._observer.note(SmallModelAsked(why, now - began, invented, detail))
         return Unanswered(why)
