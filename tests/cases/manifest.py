@@ -53,6 +53,18 @@ CASES: Mapping[str, Entry] = {
             "tests/gateway/test_eras.py::test_there_is_one_page_and_no_cursor_is_ours",
         ),
     ),
+    "FR1": (
+        "A call makes its server offer more tools, and no search finds them.",
+        (
+            "tests/cases/test_discovery.py::test_what_a_call_brought_is_found_by_the_search_after_its_result",
+            "tests/cases/test_discovery.py::test_what_a_call_brought_is_found_while_the_call_goes_on",
+            "tests/cases/test_discovery.py::test_what_came_without_a_signal_is_found_by_the_next_search_that_needs_a_look",
+            "tests/cases/test_discovery.py::test_names_details_and_signatures_are_all_of_the_newest_list",
+            "tests/discovery/test_tool_index.py::test_what_is_published_before_a_search_is_found_by_it",
+            "tests/discovery/test_tool_index.py::test_a_change_during_the_building_is_in_the_answer",
+            "tests/e2e/test_searching_hosts.py::test_tools_that_a_call_brought_are_found_by_the_next_search",
+        ),
+    ),
     "FR2": (
         "Each signal of a storm starts a listing of its own.",
         (
@@ -137,6 +149,17 @@ CASES: Mapping[str, Entry] = {
             "tests/e2e/test_crashes.py::test_a_killed_server_fails_its_call_at_once_keeps_its_tools_and_comes_back",
         ),
     ),
+    "RC3": (
+        "A server that is away when we start is never found, and nobody says why.",
+        (
+            "tests/cases/test_discovery.py::test_a_server_that_is_away_at_the_start_is_found_once_it_is_there_and_until_then_told",
+            "tests/cases/test_discovery.py::test_enabling_a_server_that_is_away_tries_at_once",
+            "tests/cases/test_discovery.py::test_a_server_that_goes_away_keeps_its_tools_found_and_tells_why_calls_fail",
+            "tests/discovery/test_servers_on_demand.py::test_enabling_forces_the_attempt_that_was_put_off",
+            "tests/discovery/test_servers_tools.py::test_a_server_that_cannot_be_reached_is_told_with_the_reason",
+            "tests/e2e/test_searching_hosts.py::test_a_server_that_is_away_at_the_start_is_found_when_it_is_there",
+        ),
+    ),
     "RC5": (
         "A server that answers and exits is started again and again without a pause.",
         (
@@ -212,6 +235,45 @@ CASES: Mapping[str, Entry] = {
             "tests/protocol/test_listing.py::test_bad_tools_cost_themselves_alone",
         ),
     ),
+    "SC2": (
+        "A schema that is only true or false makes a model API refuse all tools.",
+        (
+            "tests/cases/test_provider_copies.py::test_true_is_written_as_an_empty_schema_and_what_is_forbidden_is_left_out",
+            "tests/cases/test_provider_copies.py::test_no_copy_of_these_breaks_a_rule_of_its_provider",
+            "tests/context/test_schema_copies.py::test_true_is_written_as_the_empty_schema_and_false_is_left_out",
+            "tests/context/test_schema_copies.py::test_a_property_that_is_left_out_is_not_required_either",
+            "tests/context/test_provider_tools.py::test_no_provider_would_refuse_a_copy_of_anything",
+        ),
+    ),
+    "SC3": (
+        "Alternatives at the root of a schema make a model API refuse the tool.",
+        (
+            "tests/cases/test_provider_copies.py::test_alternatives_at_the_root_are_merged_and_the_original_still_decides",
+            "tests/cases/test_provider_copies.py::test_no_copy_of_these_breaks_a_rule_of_its_provider",
+            "tests/context/test_schema_copies.py::test_alternatives_at_the_root_are_merged_and_told",
+            "tests/context/test_schema_copies.py::test_alternatives_inside_alternatives_are_merged_too",
+            "tests/context/test_schema_copies.py::test_what_a_tool_takes_its_copies_take",
+        ),
+    ),
+    "SC8": (
+        "A model API that knows one type for each place is sent several.",
+        (
+            "tests/cases/test_provider_copies.py::test_where_a_provider_takes_one_type_null_is_told_beside_it",
+            "tests/cases/test_provider_copies.py::test_no_copy_of_these_breaks_a_rule_of_its_provider",
+            "tests/context/test_schema_copies.py::test_lists_of_types_become_one_type_that_may_be_null",
+            "tests/context/test_schema_copies.py::test_a_bare_array_gets_items",
+        ),
+    ),
+    "SC9": (
+        "A tool without parameters is refused, or is sent null for its arguments.",
+        (
+            "tests/cases/test_provider_copies.py::test_a_tool_without_parameters_has_an_object_for_them_and_is_sent_an_empty_one",
+            "tests/cases/test_provider_copies.py::test_through_the_gateway_no_null_reaches_a_tool_without_parameters",
+            "tests/context/test_schema_copies.py::test_a_tool_without_parameters_has_properties_all_the_same",
+            "tests/context/test_provider_tools.py::test_a_tool_without_parameters_has_an_empty_object_or_none_for_gemini",
+            "tests/context/test_toolset.py::test_no_arguments_are_the_empty_object",
+        ),
+    ),
     "SC10": (
         "A schema that breaks its own meta-schema reaches a model API, which refuses everything.",
         (
@@ -226,6 +288,17 @@ CASES: Mapping[str, Entry] = {
             "tests/cases/test_definitions.py::test_a_reference_to_elsewhere_is_never_followed",
             "tests/core/test_refs.py::test_a_reference_is_resolved_inside_or_not_at_all",
             "tests/core/test_quarantine.py::test_remote_references_leave_the_tool_in_place_with_a_note",
+        ),
+    ),
+    "SC13": (
+        "One enumeration of thousands of values fills the context of the model.",
+        (
+            "tests/cases/test_provider_copies.py::test_a_copy_tells_the_first_values_and_all_of_them_validate",
+            "tests/cases/test_provider_copies.py::test_details_show_the_first_values_with_their_number_and_all_of_them_validate",
+            "tests/cases/test_provider_copies.py::test_a_long_enumeration_counts_towards_showing_less",
+            "tests/context/test_schema_copies.py::test_an_enumeration_beyond_forty_values_is_told_in_words",
+            "tests/context/test_shown_schema.py::test_a_long_enumeration_is_shown_by_its_beginning",
+            "tests/discovery/test_meta_search.py::test_a_long_enumeration_is_shown_by_its_beginning",
         ),
     ),
     "TN1": (
@@ -429,6 +502,16 @@ CASES: Mapping[str, Entry] = {
             "tests/gateway/test_calls.py::test_arguments_are_passed_as_given_and_absent_ones_stay_absent",
         ),
     ),
+    "PC1": (
+        "The same tools are sent to the model in other bytes, run after run.",
+        (
+            "tests/cases/test_provider_copies.py::test_whatever_settles_first_and_however_hashes_fall_models_are_sent_the_same_bytes",
+            "tests/gateway/test_prompt_bytes.py::test_a_thousand_refreshes_reconnects_and_restarts_give_one_string",
+            "tests/gateway/test_prompt_bytes.py::test_fifty_cold_starts_give_one_string_whatever_settles_first_and_however_hashes_fall",
+            "tests/context/test_prompt_bytes.py::test_conversations_begin_with_the_same_bytes_however_servers_settle",
+            "tests/context/test_prompt_bytes.py::test_processes_agree_whatever_their_hashes_are_seeded_with",
+        ),
+    ),
     "PC2": (
         "A reconnect moves a server's tools in the list, and the prompt cache is lost.",
         (
@@ -478,6 +561,32 @@ CASES: Mapping[str, Entry] = {
             "tests/calls/test_rounds_on_the_wire.py::test_a_retry_is_a_request_of_its_own_with_the_state_as_it_was",
             "tests/calls/test_rounds_between_modern_peers.py::test_any_state_key_and_argument_survives_the_round",
             "tests/calls/test_rounds_between_modern_peers.py::test_a_tampered_state_is_refused_wherever_it_was_touched",
+        ),
+    ),
+    "SR1": (
+        "Words of a language without spaces find nothing.",
+        (
+            "tests/cases/test_discovery.py::test_the_tool_that_is_meant_comes_first",
+            "tests/cases/test_discovery.py::test_words_that_a_change_brought_are_found_and_those_it_took_are_not",
+            "tests/core/search/test_lexical_search.py::test_tools_described_in_chinese_are_found_by_chinese_words",
+            "tests/core/search/test_lexical_search.py::test_latin_words_inside_chinese_are_words_in_any_case",
+            "tests/core/search/test_lexical_search.py::test_scripts_without_spaces_are_found_by_parts_of_a_phrase",
+        ),
+    ),
+    "SR2": (
+        "The words inside of an identifier find nothing.",
+        (
+            "tests/cases/test_discovery.py::test_the_tool_that_is_meant_comes_first",
+            "tests/core/search/test_lexical_search.py::test_identifiers_without_descriptions_are_found_by_the_words_in_them",
+            "tests/core/search/test_lexical_search.py::test_short_names_of_letters_and_digits_stay_whole",
+        ),
+    ),
+    "SR4": (
+        "A word in another form, as a plural or a gerund, finds nothing.",
+        (
+            "tests/cases/test_discovery.py::test_the_tool_that_is_meant_comes_first",
+            "tests/core/search/test_lexical_search.py::test_plurals_and_singulars_find_each_other",
+            "tests/core/search/test_lexical_search.py::test_gerunds_and_past_forms_find_the_verb",
         ),
     ),
 }
