@@ -2,8 +2,6 @@
 
 import inspect
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -184,17 +182,3 @@ async def test_a_tool_is_pinned_by_its_third_use() -> None:
         await toolset.call("a__x")
         await toolset.refresh()
         assert len(toolset.for_json()) == shown
-
-
-def test_the_example_runs_and_keeps_the_prefix() -> None:
-    script = Path(__file__).resolve().parents[2] / "examples/toolset.py"
-    told = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    lines = told.stdout.splitlines()
-    assert [it.partition(":")[0] for it in lines[:4]] == [
-        "Anthropic",
-        "OpenAI Chat Completions",
-        "OpenAI Responses, strict",
-        "Gemini",
-    ]
-    assert "similar names: `weather__forecast`" in told.stdout
-    assert "The prefix stays: True" in lines

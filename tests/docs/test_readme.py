@@ -18,7 +18,7 @@ import pytest
 
 from toolcrib.cli.app import app
 from toolcrib.core.jsontypes import is_array, is_object
-from toolcrib.settings import Secret, StdioLaunch
+from toolcrib.settings import ExposureSettings, Secret, StdioLaunch
 from toolcrib.testing.conformance import Suite
 from toolcrib.testing.live.room import Room
 from toolcrib.testing.raw_client import raw_pipe
@@ -51,13 +51,15 @@ def commands_with(*words: str) -> list[str]:
 
 
 AT_THE_GATEWAY = ("make run", "--url")
+AT_THE_EXPOSURE = ("--exposure", "--tokens", "add two numbers")
 AT_A_SCRIPT = ("examples/stale_call.py",)
 AT_THE_INBOX = ("examples/ask.toml", "toolcrib approve")
 
 
 def test_every_command_is_run_by_one_of_these_tests() -> None:
-    parts = [commands_with(*words) for words in (AT_THE_GATEWAY, AT_A_SCRIPT, AT_THE_INBOX)]
-    assert [len(part) for part in parts] == [3, 1, 3]
+    groups = (AT_THE_GATEWAY, AT_THE_EXPOSURE, AT_A_SCRIPT, AT_THE_INBOX)
+    parts = [commands_with(*words) for words in groups]
+    assert [len(part) for part in parts] == [4, 3, 1, 3]
     assert [line for part in parts for line in part] == commands()
 
 
@@ -124,13 +126,49 @@ def test_what_is_asked_of_the_running_gateway_works_as_it_stands(room: Room) -> 
     kept = [word for stamp in STAMPS for word in ("--old-file", stamp)]
     run = ["make", *kept, f"ADDRESS=127.0.0.1:{port}", "run"]
     with in_background(run, room, until="refreshed server=time"):
-        assert len(others) == 2
+        assert len(others) == 3
         ran = [run_here(line.replace(f":{PORT}/", f":{port}/"), room) for line in others]
-    assert [done.returncode for done in ran] == [0, 0], ran
-    listed, called = (done.stdout for done in ran)
+    assert [done.returncode for done in ran] == [0, 0, 0], ran
+    listed, found, called = (done.stdout for done in ran)
     for server in json.loads((ROOT / "examples/mcp.json").read_text())["mcpServers"]:
         assert f"{server}__" in listed
+    assert "time__get_current_time" in found.splitlines()[3]
     assert json.loads(called)["timezone"] == "UTC"
+
+
+@pytest.mark.peers
+@pytest.mark.timeout(120)
+def test_what_is_said_of_the_exposure_works_as_it_stands(room: Room) -> None:
+    serve, *looks = commands_with(*AT_THE_EXPOSURE)
+    command = shlex.split(serve.replace(f":{PORT}", ":0"))
+    command[0] = str(BIN / Path(command[0]).name)
+    with in_background(command, room, until="serving") as said:
+        (url,) = re.findall(r"http://\S+", said[-1])
+        listed = run_here(f"toolcrib list --url {url} --json", room)
+    names = {tool["name"] for tool in json.loads(listed.stdout)["tools"]}
+    assert names == {"search_tools", "get_tool_details", "call_tool"}
+    assert "`search_tools`, `get_tool_details`, `call_tool` |" in README
+    tokens, found = (run_here(line, room) for line in looks)
+    assert (tokens.returncode, found.returncode) == (0, 0)
+    assert "exposure full: all definitions cost" in tokens.stdout
+    assert "everything__get-sum" in found.stdout
+
+
+def test_the_exposure_search_costs_what_is_said_whatever_the_tools() -> None:
+    counting = "import anyio, context; context.SIZES = (10,); anyio.run(context.main, {})"
+    done = subprocess.run(
+        [sys.executable, "-c", counting],
+        cwd=ROOT / "bench",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    cost = json.loads(done.stdout)["value"]
+    (row,) = (line for line in README.splitlines() if line.startswith("| `search` |"))
+    assert row.endswith(f"| {cost} |")
+    assert f"Under `search` it is {cost} for any number of tools" in README
+    assert f"up to {ExposureSettings().share:.0%} of the model's".replace("%", " %") in README
 
 
 def test_a_stale_call_gets_what_is_shown(room: Room) -> None:
@@ -272,7 +310,7 @@ def test_every_program_is_run() -> None:
 def verbs() -> dict[str, set[str]]:
     """Every verb with its options."""
     page = (ROOT / "docs/cli.md").read_text()
-    sections = re.split(r"^## toolcrib (\w+)$", page, flags=re.MULTILINE)[1:]
+    sections = re.split(r"^## toolcrib (\w+)(?: \w+)?$", page, flags=re.MULTILINE)[1:]
     return {
         verb: set(re.findall(r"--[a-z-]+", text))
         for verb, text in zip(sections[::2], sections[1::2], strict=True)
@@ -281,15 +319,17 @@ def verbs() -> dict[str, set[str]]:
 
 def test_every_command_that_is_mentioned_exists_with_its_options() -> None:
     known = verbs()
-    assert len(known) == len(app.registered_commands)
+    assert len(known) == len(app.registered_commands) + len(app.registered_groups)
     said = [shlex.split(text) for text in INLINE.findall(README) if text.startswith("toolcrib ")]
     said += [shlex.split(line) for line in commands() if "toolcrib" in line]
     used = {(words[1], word) for words in said for word in words[2:] if word.startswith("--")}
     assert {words[1] for words in said} == known.keys()
     assert [(verb, option) for verb, option in used if option not in known[verb]] == []
     for verb, options in known.items():
-        assert {"--json", "--config"} <= options, verb
-        assert ("--url" in options) == (verb not in {"serve", "diff", "approve", "login"}), verb
+        assert "--json" in options, verb
+        assert ("--config" in options) == (verb != "bench"), verb
+        others = {"serve", "diff", "approve", "login", "bench"}
+        assert ("--url" in options) == (verb not in others), verb
     assert "--names" in known["serve"]
 
 

@@ -9,8 +9,9 @@ import anyio
 import httpx2
 import pytest
 
-from toolcrib.errors import UpstreamRefused
-from toolcrib.settings import Strategy
+from toolcrib.core.partition import ANONYMOUS
+from toolcrib.errors import UpstreamRefused, UpstreamUnreachable
+from toolcrib.settings import ExposureSettings, GatewaySettings, Strategy
 from toolcrib.testing.live.gateway import serving
 from toolcrib.testing.live.room import Room
 from toolcrib.testing.scripted import ScriptedUpstream
@@ -136,3 +137,59 @@ async def test_a_server_that_wants_a_login_says_which_command_or_which_key(tmp_p
     assert "its headers" in error["remedy"]
     assert "[servers.plain.oauth]" in error["remedy"]
     assert "`toolcrib login plain`" in error["remedy"]
+
+
+# ---------------------------------------------------------------- what a model sees and finds
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    return result["content"][0]["text"]
+
+
+@pytest.mark.virtual_time
+async def test_large_catalogs_leave_three_tools_and_each_of_the_settings_shows_more() -> None:
+    script = ScriptedUpstream([tool(f"t{n:03}") for n in range(300)])
+    for gateway, exposure, more in (
+        (GatewaySettings(), ExposureSettings(), False),
+        (GatewaySettings(exposure="full"), ExposureSettings(), True),
+        (GatewaySettings(), ExposureSettings(window=1_000_000), True),
+        (GatewaySettings(), ExposureSettings(pinned=("s__t001",)), True),
+    ):
+        async with scripted_gateway({"s": script}, gateway=gateway, exposure=exposure) as served:
+            await served.crib.catalogs().reach()
+            names = await served.names()
+            assert ("s__t001" in names) == more
+            if not more:
+                assert names == ["search_tools", "get_tool_details", "call_tool"]
+
+
+@pytest.mark.virtual_time
+async def test_nothing_found_tells_of_servers_that_were_not_reached_or_not_enabled() -> None:
+    away, other = ScriptedUpstream([tool("t")]), ScriptedUpstream([tool("u")])
+    away.faults.connect = UpstreamUnreachable("away")
+    scripts = {"away": away, "asleep": other, "there": ScriptedUpstream([tool("v")])}
+    settings = {"asleep": server_settings("asleep", on_demand=True)}
+    shown = GatewaySettings(exposure="search")
+    async with scripted_gateway(scripts, settings=settings, gateway=shown) as served:
+        told = text_of(await served.call("search_tools", query="zzz"))
+    assert told.startswith("No tool found for `zzz`")
+    assert "Not reached: `away` (" in told
+    assert "Not enabled: `asleep`" in told
+
+
+@pytest.mark.virtual_time
+async def test_enable_server_says_what_is_wrong_and_calling_it_again_tries_again() -> None:
+    script = ScriptedUpstream([tool("t")])
+    script.faults.connect = UpstreamUnreachable("it is down")
+    settings = {"s": server_settings("s", on_demand=True)}
+    async with scripted_gateway({"s": script}, settings=settings) as served:
+        unknown = await served.call("enable_server", server="x")
+        assert "There is neither a server nor a skill" in text_of(unknown)
+        told = text_of(await served.call("enable_server", server="s"))
+        assert "but its tools are not there yet" in told
+        assert "it is down" in told
+        script.faults.connect = None
+        await anyio.sleep(2)
+        assert "1 tool: s__t" in text_of(await served.call("enable_server", server="s"))
+        anonymous = await served.call("enable_server", ANONYMOUS, server="s")
+        assert "cannot be enabled for callers without an identity" in text_of(anonymous)
