@@ -28,13 +28,14 @@ from toolcrib.core.snapshot import Item, Kind
 from toolcrib.errors import ToolcribError, UpstreamRefused
 from toolcrib.facts import Finding
 from toolcrib.ports import Era, Unchecked
-from toolcrib.settings import Limits
+from toolcrib.settings import GatewaySettings, Limits
 from toolcrib.testing.hostile_json import DEFINITIONS, PLANNED_CALLS, PlannedCall, Reply
 from toolcrib.testing.line_host import LineHost, line_host
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.scripted_gateway import ScriptedGateway, scripted_gateway
 from toolcrib.wire.faults import RpcFault
 
+EVERYTHING = GatewaySettings(exposure="full")
 LIMITS = Limits(argument_bytes=4_000, result_bytes=8_000)
 ASKABLE: dict[str, Any] = {"elicitation": {"form": {}}}
 ALLOWED = {-32700, -32600, -32601, -32602, -32020, -32021, -32022}
@@ -180,7 +181,7 @@ async def play(
     script = ScriptedUpstream(numbered, era=era)
     with anyio.fail_after(LONGEST):
         async with (
-            scripted_gateway({"s": script}, limits=LIMITS) as made,
+            scripted_gateway({"s": script}, limits=LIMITS, gateway=EVERYTHING) as made,
             line_host(made.gateway, modern=modern, capabilities=ASKABLE) as host,
         ):
             world = World(made, script, host)

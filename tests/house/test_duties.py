@@ -18,6 +18,7 @@ DUTIES: Mapping[int, str] = {
     5: "a failing refresh leaves last good, with no time to live, and the next success heals",
     6: "one private page, server or filter makes the whole listing private",
     7: "the time to live is the smallest that remains, and falls with age",
+    11: "a listing is the same over connections and replicas, whatever was called before",
     13: "answers of calls and of rounds are never kept as listings are",
     14: "polling has jitter and backs off",
     15: "every request to a server carries the envelope of its era, and headers agree with it",

@@ -1,8 +1,9 @@
 """Texts as the terms that are indexed, and queries as weighted terms."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Final
 
@@ -56,7 +57,11 @@ class Lexicon:
             stem: The stem of a word in lower case; pure. `str` leaves words as they are.
         """
         self._stem = stem
-        self._alike = synonyms(stem)
+
+    @cached_property
+    def _alike(self) -> Mapping[str, tuple[str, ...]]:
+        """Made with the first question: where nobody searches, no stems are needed."""
+        return synonyms(self._stem)
 
     def terms(self, text: str, most: int) -> list[str]:
         """The first terms of a text of a tool, in their order, at most so many."""
