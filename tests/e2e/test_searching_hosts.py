@@ -86,7 +86,7 @@ async def hosting(room: Room, wire: Wire, mode: str, *options: str | Path) -> As
             )
             target = stdio_client(entry)
         # Nobody but a handle tells anonymous callers apart who speak without sessions.
-        meta = {HANDLE: "one host"} if (wire, mode) == ("http", "auto") else None
+        meta = {HANDLE: "one-host-of-many-hosts"} if (wire, mode) == ("http", "auto") else None
         async with Client(target, mode=mode) as client:
             yield Host(client, meta)
 
