@@ -71,6 +71,7 @@ class Daemon(ScriptedUpstream):
         return {"content": [{"type": "text", "text": "up"}], "resultType": "complete"}
 
 
+@pytest.mark.duty("D2")
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("through", ["call_tool", "its name"])
@@ -118,6 +119,7 @@ async def test_what_a_call_brought_is_found_while_the_call_goes_on(era: Era) -> 
         assert not (await gateway.call("s__gadget42", n=3)).get("isError")
 
 
+@pytest.mark.duty("D3")
 async def test_what_came_without_a_signal_is_found_by_the_next_search_that_needs_a_look() -> None:
     script = Daemon("modern", signal=False)
     async with searching({"s": script}) as gateway:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolcrib.context.conversation import Line
-from toolcrib.context.exhibit import Exhibit
+from toolcrib.context.exhibit import Exhibit, Exposed
 from toolcrib.context.providers import anthropic, gemini, openai_chat, openai_responses
 from toolcrib.context.rendering import Rendering
 from toolcrib.context.tokens import Costs, HeuristicCounter
@@ -69,6 +69,7 @@ async def test_an_exposure_that_was_asked_for_holds(exposure: Wanted) -> None:
     assert fake.asked == [exposure, exposure]
 
 
+@pytest.mark.duty("D4")
 async def test_nothing_that_was_shown_is_moved_replaced_or_removed() -> None:
     fake = FakeExhibits(b=[tool("x"), tool("y")])
     toolset = await started(fake)
@@ -377,19 +378,23 @@ async def test_a_server_that_is_down_is_told_and_raises_nothing() -> None:
     assert result["structuredContent"]["error"]["code"] == "server_unavailable"
 
 
+class UnderOwnNames(FakeExhibits):
+    """Exposes tools by their own names, as style `plain` does."""
+
+    def tools(self) -> dict[str, Exposed]:
+        return {
+            it.item.key: Exposed(it.item.key, it.server, it.item) for it in super().tools().values()
+        }
+
+
 async def test_names_and_arguments_that_a_provider_was_told_are_led_back() -> None:
-    definition = tool("x", **{"filter[id]": {"type": "string"}, "q": {"type": "string"}})
-    fake = FakeExhibits(a=[definition])
-    fake.tools = lambda: {"3.x": _as("3.x", tools["a__x"])}  # type: ignore[method-assign] - plain names
-    tools = FakeExhibits(a=[definition]).tools()
+    definition = tool("3.x", **{"filter[id]": {"type": "string"}, "q": {"type": "string"}})
+    fake = UnderOwnNames(a=[definition])
     toolset = await started(fake)
     (shown,) = toolset.for_anthropic()
+    assert shown["name"] != "3.x"
     await toolset.call(shown["name"], {"filter_id_": "1", "q": "2"})
     assert fake.calls[0][:2] == ("3.x", {"filter[id]": "1", "q": "2"})
-
-
-def _as(name: str, exposed: Any) -> Any:
-    return type(exposed)(name, exposed.server, exposed.item)
 
 
 async def test_null_for_what_may_be_left_out_is_left_out() -> None:

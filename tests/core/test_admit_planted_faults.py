@@ -1,19 +1,15 @@
 """Each rule of admission is held by a test: with the rule removed, the named test fails."""
 
-import importlib.util
 import runpy
-import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-import toolcrib.core
+from toolcrib.testing.planting import plant
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parents[1] / "src" / "toolcrib" / "core"
 MODULES = ("refusal_words", "admit")
 """In the order in which they import each other."""
 
@@ -24,18 +20,7 @@ FAULTS: list[dict[str, str]] = tomllib.loads(
 
 def planted_tests(monkeypatch: pytest.MonkeyPatch, fault: dict[str, str] | None) -> dict[str, Any]:
     """The tests of `test_admit.py` over fresh modules, one of them with the fault in it."""
-    for name in MODULES:
-        path = SOURCE / f"{name}.py"
-        source = path.read_text(encoding="utf-8")
-        if fault is not None and fault["module"] == name:
-            assert source.count(fault["old"]) == 1, fault["name"]
-            source = source.replace(fault["old"], fault["new"])
-        spec = importlib.util.spec_from_file_location(f"toolcrib.core.{name}", path)
-        assert spec is not None
-        module: ModuleType = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, f"toolcrib.core.{name}", module)
-        monkeypatch.setattr(toolcrib.core, name, module, raising=False)
-        exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - it is our source
+    plant(monkeypatch, "toolcrib.core", MODULES, fault)
     return runpy.run_path(str(HERE / "test_admit.py"))
 
 

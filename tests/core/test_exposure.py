@@ -31,6 +31,7 @@ def test_what_is_configured_is_shown_whatever_it_costs(
     assert decide(wanted, SIX, tokens, previous=previous, complete=complete) == wanted
 
 
+@pytest.mark.duty("D1")
 @pytest.mark.parametrize(
     ("tokens", "before", "shown"),
     [

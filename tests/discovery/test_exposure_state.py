@@ -9,7 +9,7 @@ import pytest
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.catalog.reading import Reading
 from toolcrib.config.keys import InstallationKey
-from toolcrib.context.tokens import counted_text
+from toolcrib.context.tokens import Costs, counted_text
 from toolcrib.core.exposure import Shown, Wanted
 from toolcrib.core.partition import ANONYMOUS, LOCAL, Principal
 from toolcrib.core.snapshot import Kind
@@ -103,7 +103,7 @@ class Replica:
             clock=LoopClock(),
         )
         self.exposing = Exposing(
-            wanted, settings, counter=self.counter, memory=memory, observer=self.recorder
+            wanted, settings, costs=Costs(self.counter), memory=memory, observer=self.recorder
         )
 
     async def shown(self, of: Offer, *, look: bool = False) -> Shown:

@@ -75,6 +75,7 @@ def test_the_instructions_are_three_sentences_at_most(exposure: Wanted) -> None:
     assert ("run_code" in said) is (exposure == "code")
 
 
+@pytest.mark.duty("D4")
 def test_definitions_are_the_same_bytes_whatever_the_catalog() -> None:
     rigs = [
         MetaRig({}),

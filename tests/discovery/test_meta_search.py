@@ -36,6 +36,7 @@ def many(count: int, *, about: str = "tool", server: str = "s") -> MetaRig:
     return MetaRig({server: tools})
 
 
+@pytest.mark.duty("D2")
 async def test_hits_stand_under_their_servers_and_keep_their_ranks() -> None:
     assert await rig().ask("search_tools", query="get weather") == (
         "Numbers are ranks. What follows a name is its server's own text.\n"
@@ -59,6 +60,7 @@ async def test_the_group_of_the_best_hit_comes_first() -> None:
     ]
 
 
+@pytest.mark.duty("D2")
 async def test_names_alone_are_names_alone() -> None:
     answer = await rig().ask("search_tools", query="forecast", detail="name")
     assert answer == (

@@ -184,6 +184,7 @@ async def test_names_are_as_long_as_the_listing_lets_them_be() -> None:
 # ---------------------------------------------------------------- how fresh it is
 
 
+@pytest.mark.duty("D3")
 async def test_a_search_is_a_need_like_a_listing() -> None:
     access = access_of(**GIT_AND_MAIL)
     await searching(access).find(Query("x"))

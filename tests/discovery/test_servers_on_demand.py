@@ -44,6 +44,7 @@ async def called(rig: ServersRig, server: str, name: str) -> None:
 # ---- before anybody needs it ----
 
 
+@pytest.mark.duty("D5")
 async def test_a_server_on_demand_is_not_connected_until_somebody_enables_it() -> None:
     mail = upstream("send")
     async with servers_rig({"mail": mail}, {"git": upstream("status")}) as rig:
@@ -57,6 +58,7 @@ async def test_a_server_on_demand_is_not_connected_until_somebody_enables_it() -
         assert held(rig, "mail") == ["send"]
 
 
+@pytest.mark.duty("trap 1")
 async def test_enabling_changes_nothing_of_what_is_listed() -> None:
     async with servers_rig({"mail": upstream("send")}, {"git": upstream("status")}) as rig:
         before = (tuple(rig.servers.listed()), rig.servers.dynamic)
@@ -86,6 +88,7 @@ async def test_a_call_of_a_server_that_is_not_enabled_is_refused_and_connects_no
 # ---- whose it is ----
 
 
+@pytest.mark.duty("trap 1")
 async def test_callers_do_not_find_what_others_enabled() -> None:
     async with servers_rig({"mail": upstream("send")}, principal=ANONYMOUS) as rig:
         one, other = Requester(ANONYMOUS, "one"), Requester(ANONYMOUS, "other")
@@ -189,6 +192,7 @@ async def test_an_enabling_that_expired_ends_the_connection() -> None:
 # ---- idleness ----
 
 
+@pytest.mark.duty("D4")
 async def test_an_idle_connection_ends_its_tools_stay_and_a_call_brings_it_back() -> None:
     mail = upstream("send")
     changes: list[PublishedChange] = []

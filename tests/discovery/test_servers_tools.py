@@ -330,6 +330,7 @@ async def test_a_name_has_to_be_given(tool_name: str, arguments: dict[str, Any])
             await rig.ask(tool_name, **arguments)
 
 
+@pytest.mark.duty("trap 1")
 async def test_nobody_without_a_handle_enables_for_all_anonymous_callers() -> None:
     mail = upstream("send")
     async with servers_rig({"mail": mail}, principal=ANONYMOUS) as rig:

@@ -96,6 +96,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> Builds:
     return Builds(monkeypatch)
 
 
+@pytest.mark.duty("D2")
 async def test_what_is_published_before_a_search_is_found_by_it() -> None:
     rig = Rig()
     assert await rig.found("copy") == []

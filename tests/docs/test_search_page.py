@@ -286,7 +286,9 @@ async def test_nothing_is_sent_but_what_the_page_lists(api: ModelApi) -> None:
     assert f"the first {DEFAULTS.candidates} hits (`candidates`)" in TEXT
     assert len(lines) == DEFAULTS.candidates
     for number, line in enumerate(lines):
-        name, text = re.fullmatch(r'\d+\. ("[^"]*"): ("[^"]*")', line).groups()  # type: ignore[union-attr]
+        read = re.fullmatch(r'\d+\. ("[^"]*"): ("[^"]*")', line)
+        assert read is not None, line
+        name, text = read.groups()
         assert json.loads(name) == f"s__t{number:02}"
         assert json.loads(text).startswith("Sends mail. Twice.")
         assert len(json.loads(text)) <= 200

@@ -99,6 +99,7 @@ def running(room: Room, part: str) -> list[Resident]:
 # ---- real servers ----
 
 
+@pytest.mark.duty("D5")
 @pytest.mark.peers
 @pytest.mark.duty(11)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -217,6 +218,7 @@ def catalog(tokens: float) -> Content:
     return Content(tools=[{**one, "name": f"task_{number}"} for number in numbers])
 
 
+@pytest.mark.duty("D1")
 async def test_what_auto_decided_survives_a_restart_with_the_same_store(
     room: Room, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ async def test_the_trace_goes_on_and_nothing_else_of_the_hosts_meta(rig: Gateway
     assert rig.access.requests[0].params["_meta"] == {"traceparent": PARENT}
 
 
+@pytest.mark.duty("trap 40")
 async def test_headers_for_the_server_are_made_from_the_inner_schema(rig: GatewayRig) -> None:
     await rig.result("tools/call", through("alpha__where", region="us"))
     context = rig.access.requests[0].context
@@ -119,6 +120,7 @@ async def test_a_direct_call_of_a_deferred_tool_need_not_mirror_but_must_not_con
 # ---- what stops it ----
 
 
+@pytest.mark.duty("trap 40")
 async def test_arguments_that_do_not_fit_the_inner_tool_are_refused_in_its_name(
     rig: GatewayRig,
 ) -> None:
@@ -146,21 +148,11 @@ async def test_arguments_of_call_tool_that_do_not_fit_are_refused_in_its_own_nam
     assert (told["code"], told["tool"]) == ("bad_arguments", "call_tool")
 
 
-async def test_it_does_not_call_itself(rig: GatewayRig) -> None:
-    inner = through("alpha__one")["arguments"]
-    told = refused(await rig.result("tools/call", through("call_tool", **inner)))
+@pytest.mark.parametrize("name", ["call_tool", "search_tools"])
+async def test_it_calls_no_meta_tool(rig: GatewayRig, found: FakeDiscovery, name: str) -> None:
+    told = refused(await rig.result("tools/call", through(name, query="x")))
     assert (told["code"], told["tool"]) == ("bad_arguments", "call_tool")
-    assert rig.access.requests == []
-
-
-async def test_another_meta_tool_is_answered_as_if_it_were_called_itself(
-    rig: GatewayRig, found: FakeDiscovery
-) -> None:
-    answer = await rig.result("tools/call", through("search_tools", query="x"))
-    assert not answer.get("isError")
-    assert [(name, arguments) for name, arguments, _ in found.meta.asked] == [
-        ("search_tools", {"query": "x"})
-    ]
+    assert found.meta.asked == rig.access.requests == []
 
 
 async def test_what_the_server_is_to_be_asked_that_the_host_cannot_answer_is_an_error_of_its_own(
@@ -269,6 +261,7 @@ async def test_progress_of_the_inner_tool_reaches_whoever_called(found: FakeDisc
     assert told == [(1.0, 2.0, "half")]
 
 
+@pytest.mark.duty("trap 40")
 @pytest.mark.parametrize("name", ["wipe", "read"])
 async def test_a_person_is_asked_about_the_inner_tool_by_its_own_annotations(
     found: FakeDiscovery, name: str

@@ -38,7 +38,10 @@ class Conversing:
         meta = self._discovery.meta
         if name == CALL:
             inner = meta.inner(arguments)
-            return await self._call(inner.name, inner.arguments, "")
+            try:
+                return await self._call(inner.name, inner.arguments, "")
+            except ToolcribError as error:
+                return refusal(error, inner.name)
         if name in meta.names():
             return await meta.call(name, arguments, self._requester)
         return await self._call(name, arguments, seen)

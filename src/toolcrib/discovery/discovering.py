@@ -14,7 +14,7 @@ from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.server_catalogs import ServerCatalogs
 from toolcrib.context.tokens import Costs
 from toolcrib.core.exposure import Wanted
-from toolcrib.core.naming import Style, expose
+from toolcrib.core.naming import expose
 from toolcrib.core.partition import Principal
 from toolcrib.discovery.exposing.exposing import Exposing
 from toolcrib.discovery.exposing.memory import ExposureMemory
@@ -29,12 +29,7 @@ from toolcrib.discovery.servers.servers import Servers
 from toolcrib.discovery.servers.tools import server_tools
 from toolcrib.discovery.showing import Showing
 from toolcrib.discovery.subagent.asking import Asking
-from toolcrib.ports import (
-    Clock,
-    EntryStore,
-    Keys,
-    Observer,
-)
+from toolcrib.ports import Clock, EntryStore, Keys, Observer
 from toolcrib.settings import Settings
 
 
@@ -119,7 +114,7 @@ class Discovering:
         """What a principal finds tools with; once per principal. Its `run` has to run beside it."""
         settings, tools = self._settings, self._tools
         gateway, limits = settings.gateway, settings.limits
-        exposed = partial(_exposed, style=gateway.names, limit=limits.name_length)
+        exposed = partial(expose, style=gateway.names, limit=limits.name_length)
         servers = Servers(
             settings,
             catalogs=catalogs,
@@ -198,7 +193,7 @@ class Discovering:
         return Exposing(
             wanted,
             exposure,
-            counter=self._instruments.counter,
+            costs=self._costs,
             memory=memory,
             observer=tools.observer,
             hidden=hidden,
@@ -209,7 +204,3 @@ class Discovering:
         if model is None or settings is None:
             return None
         return Asking(model, settings, clock=self._tools.clock, observer=self._tools.observer)
-
-
-def _exposed(server: str, key: str, *, style: Style, limit: int) -> str:
-    return expose(server, key, style=style, limit=limit)

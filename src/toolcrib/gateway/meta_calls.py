@@ -43,12 +43,6 @@ class MetaCalls:
             inner = self._meta.inner(arguments)
         except BadArguments as error:
             return refusal(error, name)
-        if inner.name == CALL:
-            itself = f"{CALL} does not call itself: name the tool that is meant"
-            return refusal(BadArguments(itself), name)
-        if self.takes(inner.name):
-            given = inner.arguments or {}
-            return await self._answered(inner.name, given, requester_of(request, self._relay))
         return await self._forwarder.call_inner(request, inner)
 
     async def _answered(

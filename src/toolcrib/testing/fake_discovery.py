@@ -8,6 +8,7 @@ from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.calls.call import Requester
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.config.keys import InstallationKey
+from toolcrib.context.tokens import Costs
 from toolcrib.core.exposure import Shown, Wanted
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.crib import Crib
@@ -80,6 +81,8 @@ class FakeMetaTools:
         """The members `name` and `args`."""
         if not isinstance(arguments.get("name"), str):
             raise BadArguments("name must be a string")
+        if arguments["name"] in self.names():
+            raise BadArguments("a meta-tool is called directly")
         return Inner(arguments["name"], arguments.get("args"))
 
 
@@ -148,7 +151,7 @@ class FakeDiscovery:
         exposing = Exposing(
             self.wanted,
             self.settings,
-            counter=CharacterCounter(),
+            costs=Costs(CharacterCounter()),
             memory=ExposureMemory(
                 entries or MemoryStore(now).entries,
                 keys=InstallationKey(b"k" * 32),

@@ -1,19 +1,15 @@
 """Each rule of the search by words is held by a test: with it removed, the named test fails."""
 
-import importlib.util
 import runpy
-import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-import toolcrib.core.search
+from toolcrib.testing.planting import plant
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parents[2] / "src" / "toolcrib" / "core" / "search"
 MODULES = (
     "words",
     "lexicon",
@@ -32,18 +28,7 @@ FAULTS: list[dict[str, str]] = tomllib.loads(
 
 def planted_tests(monkeypatch: pytest.MonkeyPatch, fault: dict[str, str] | None) -> dict[str, Any]:
     """The tests of `test_lexical_search.py` over fresh modules, one of them with the fault."""
-    for name in MODULES:
-        path = SOURCE / f"{name}.py"
-        source = path.read_text(encoding="utf-8")
-        if fault is not None and fault["module"] == name:
-            assert source.count(fault["old"]) == 1, fault["name"]
-            source = source.replace(fault["old"], fault["new"])
-        spec = importlib.util.spec_from_file_location(f"toolcrib.core.search.{name}", path)
-        assert spec is not None
-        module: ModuleType = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, f"toolcrib.core.search.{name}", module)
-        monkeypatch.setattr(toolcrib.core.search, name, module, raising=False)
-        exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - it is our source
+    plant(monkeypatch, "toolcrib.core.search", MODULES, fault)
     return runpy.run_path(str(HERE / "test_lexical_search.py"))
 
 

@@ -27,7 +27,7 @@ from toolcrib.discovery.exposing.report import ExposureReport, why
 from toolcrib.discovery.seams import MetaToolSet
 from toolcrib.errors import ConfigError
 from toolcrib.facts import ExposureChanged, Finding
-from toolcrib.ports import Observer, TokenCounter
+from toolcrib.ports import Observer
 from toolcrib.settings import ExposureSettings
 
 OFF_LOOP: Final = 500
@@ -80,7 +80,7 @@ class Exposing:
     Args:
         wanted: As configured.
         settings: Where `auto` changes over, and what stays visible.
-        counter: Counts definitions; what it says is taken as it is.
+        costs: Counts definitions; may be shared, and what it says is taken as it is.
         memory: What was shown before.
         observer: Is told of changes.
         hidden: Is called whenever not everything is shown: then tools will have to be found.
@@ -94,7 +94,7 @@ class Exposing:
         wanted: Wanted,
         settings: ExposureSettings,
         *,
-        counter: TokenCounter,
+        costs: Costs,
         memory: ExposureMemory,
         observer: Observer,
         hidden: Callable[[], None] = lambda: None,
@@ -103,7 +103,7 @@ class Exposing:
         self._wanted: Wanted = wanted
         self._settings = settings
         self._threshold = Threshold(settings.window, settings.share, settings.above)
-        self._costs = Costs(counter)
+        self._costs = costs
         self._memory = memory
         self._observer = observer
         self._hidden = hidden
