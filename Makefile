@@ -12,7 +12,7 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes -
 NPM_CI := npm ci --prefix peers --loglevel=error --no-progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench cover peers lock clean need-python need-node
+.PHONY: help run test check bench cover fuzz peers lock clean need-python need-node
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -38,6 +38,9 @@ bench: need-python .venv/.dev $(if $(filter search discovery,$(BENCH)),.peers/fa
 
 cover: need-python need-node .venv/.dev peers ## run every test and report what no test reached
 	@$(BIN)/pytest --cov --cov-report=term $(ARGS)
+
+fuzz: need-python .venv/.dev ## look for inputs that break a property, other ones each time
+	@$(BIN)/pytest -m "hypothesis and not peers" --hypothesis-profile=seek $(ARGS)
 
 peers: .peers/venv/.done peers/node_modules/.all ## install the real MCP servers that tests speak to
 

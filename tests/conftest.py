@@ -7,8 +7,11 @@ from hypothesis import HealthCheck, settings
 from trio.testing import MockClock
 
 # How fast examples come and run says how busy the machine is; the first ones of a new checkout are
-# slow in any case, because tables are built.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# slow in any case, because tables are built. The same examples are tried each time, so that a
+# change is judged by itself; `make fuzz` looks for new ones.
+HOUSE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("house", HOUSE)
+settings.register_profile("seek", HOUSE, derandomize=False, max_examples=400, print_blob=True)
 settings.load_profile("house")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -64,6 +64,15 @@ def test_depth_goes_before_names_do() -> None:
     assert len(canonical(shown)) <= 1_000
 
 
+def test_what_lies_too_deep_is_said_in_text_that_messages_can_carry() -> None:
+    deep: dict[str, Any] = {"type": "boolean", "description": "Whether \ud800 it is " * 400}
+    for _ in range(50):
+        deep = {"type": "object", "properties": {"inside": deep}, "description": "\udfff" * 900}
+    shown = shown_schema(deep, room=3_000)
+    assert "There is more inside" in json.dumps(shown, ensure_ascii=False).encode().decode()
+    assert len(canonical(shown)) <= 3_000
+
+
 def test_of_what_is_too_large_in_any_case_the_first_names_are_shown() -> None:
     properties: dict[str, Any] = {f"property_{n:04}": {} for n in range(5_000)}
     wide = {"type": "object", "properties": properties}

@@ -78,7 +78,7 @@ class _Copying:
             return {}
         self._left -= 1
         if self._left < 0 or depth > self._profile.depth:
-            return _cut(schema)
+            return self._cut(schema)
         return self.of(modern(schema), depth, trail)
 
     def of(self, schema: JsonObject, depth: int, trail: Trail) -> JsonObject:
@@ -147,10 +147,21 @@ class _Copying:
                 if not schema.get("description"):
                     out["title"] = clipped(plain_text(schema["title"]), _TITLE)
             case _:
-                text, most = plain_text(schema["description"]), self._profile.text
-                if text:
-                    cut = most is not None and len(text) > most
-                    out["description"] = f"{text[: (most or 1) - 1]}…" if cut else text
+                if text := self._text(schema["description"]):
+                    out["description"] = text
+
+    def _text(self, said: str) -> str:
+        text, most = plain_text(said), self._profile.text
+        return text if most is None or len(text) <= most else f"{text[: most - 1]}…"
+
+    def _cut(self, schema: JsonObject) -> JsonObject:
+        """What is said of a schema that lies too deep to be copied."""
+        said = schema.get("description")
+        cut: JsonObject = {}
+        if isinstance(schema.get("type"), str) and SHAPES["type"](schema["type"]):
+            _put_type(cut, schema)
+        text = self._text(said) if isinstance(said, str) else ""
+        return {**cut, "description": joined(text, _DEEPER)}
 
     def _put_enum(self, out: JsonObject, values: list[Any]) -> None:
         most = self._profile.values
@@ -225,14 +236,6 @@ def _completed(copy: JsonObject) -> JsonObject:
     properties = {**copy.get("properties", {})}
     properties |= {name: {} for name in copy.get("required", []) if name not in properties}
     return {"type": "object", **copy, "properties": properties}
-
-
-def _cut(schema: JsonObject) -> JsonObject:
-    kind = schema.get("type")
-    cut: JsonObject = {"type": kind} if isinstance(kind, str) else {}
-    if kind == "array":
-        cut["items"] = {}
-    return {**cut, "description": joined(schema.get("description"), _DEEPER)}
 
 
 def _names(value: object) -> list[str]:
