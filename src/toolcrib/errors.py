@@ -80,6 +80,15 @@ class RetryRefused(ModelMustAdapt):
     code = "bad_arguments"
 
 
+class ScriptFailed(ModelMustAdapt):
+    """A program ended in an error, or was not run for what its check found.
+
+    `details` holds `why`, `executed`, and `calls`: those that it made, with their outcome.
+    """
+
+    code = "script_failed"
+
+
 class PersonMustDecide(ToolcribError):
     """Nothing is wrong; a person has to say yes or no first."""
 
@@ -177,6 +186,18 @@ class LimitExceeded(OperatorMustFix):
 
 class TooBusy(LimitExceeded):
     """A limit on what goes on at a time was reached: the same request may pass a while later."""
+
+
+class SandboxUnavailable(OperatorMustFix):
+    """Programs cannot run here; says why, and what makes it possible."""
+
+    code = "sandbox_unavailable"
+
+
+class SnapshotRefused(ToolcribError):
+    """A program that waited cannot go on from where it was: another version, or broken bytes."""
+
+    code = "script_failed"
 
 
 class ConfigError(OperatorMustFix):

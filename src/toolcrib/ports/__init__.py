@@ -16,6 +16,26 @@ from toolcrib.ports.discovery import (
     VectorStore,
 )
 from toolcrib.ports.entries import EntryStore
+from toolcrib.ports.sandbox import (
+    NOWHERE,
+    Abilities,
+    Answer,
+    Called,
+    Event,
+    Failed,
+    FailedWhy,
+    Finished,
+    Place,
+    Printed,
+    Program,
+    Raised,
+    Returned,
+    Running,
+    Sandbox,
+    Sandboxes,
+    SandboxModule,
+    Waits,
+)
 from toolcrib.ports.schema import SchemaChecker, SchemaFault, Unchecked
 from toolcrib.ports.secrets import Keys, Sealer, Vault
 from toolcrib.ports.surroundings import Clock, Observer
@@ -32,7 +52,11 @@ from toolcrib.ports.upstream import (
 )
 
 __all__ = [
+    "NOWHERE",
+    "Abilities",
+    "Answer",
     "Ask",
+    "Called",
     "ClientProfile",
     "Clock",
     "Connector",
@@ -40,13 +64,26 @@ __all__ = [
     "EntryStore",
     "Era",
     "EraMemory",
+    "Event",
+    "Failed",
+    "FailedWhy",
+    "Finished",
     "Heard",
     "InvalidationBus",
     "Keys",
     "Observer",
     "PatternEngine",
+    "Place",
+    "Printed",
+    "Program",
     "Progress",
+    "Raised",
     "RequestContext",
+    "Returned",
+    "Running",
+    "Sandbox",
+    "SandboxModule",
+    "Sandboxes",
     "SchemaChecker",
     "SchemaFault",
     "Sealer",
@@ -61,4 +98,5 @@ __all__ = [
     "Vault",
     "VectorIndex",
     "VectorStore",
+    "Waits",
 ]

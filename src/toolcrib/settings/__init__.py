@@ -4,6 +4,7 @@ Nobody reads them from a file here: they are handed around.
 """
 
 from toolcrib.settings.approval import ApprovalRule, ApprovalSettings, ApprovalVerdict, Remember
+from toolcrib.settings.code import CodeSettings, FlowRule, FlowVerdict, Language
 from toolcrib.settings.discovery import (
     Counting,
     DynamicSettings,
@@ -34,14 +35,18 @@ __all__ = [
     "ApprovalRule",
     "ApprovalSettings",
     "ApprovalVerdict",
+    "CodeSettings",
     "Connect",
     "Counting",
     "DynamicSettings",
     "Exposure",
     "ExposureSettings",
+    "FlowRule",
+    "FlowVerdict",
     "GatewaySettings",
     "HttpLaunch",
     "HttpTransport",
+    "Language",
     "Launch",
     "Limits",
     "ModelApi",

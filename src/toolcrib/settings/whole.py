@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from toolcrib.settings.approval import ApprovalSettings
+from toolcrib.settings.code import CodeSettings
 from toolcrib.settings.discovery import DynamicSettings, ExposureSettings, SearchSettings, Skill
 from toolcrib.settings.gateway import GatewaySettings
 from toolcrib.settings.limits import Limits
@@ -32,6 +33,7 @@ class Settings:
     search: SearchSettings = SearchSettings()
     dynamic: DynamicSettings = DynamicSettings()
     skills: tuple[Skill, ...] = ()
+    code: CodeSettings = CodeSettings()
 
     def __post_init__(self) -> None:
         ids = [server.id for server in self.servers]

@@ -1,0 +1,65 @@
+"""How programs of models run, and within which bounds (DESIGN section 8)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["python", "typescript"]
+FlowVerdict = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRule:
+    """Whether results of one server may go into calls of another."""
+
+    source: str
+    """Server ids, as a shell pattern."""
+    target: str
+    verdict: FlowVerdict
+    name: str = ""
+    """Where the rule stands, for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSettings:
+    """How programs run, and every bound of them. Each error names its setting."""
+
+    type_check: bool = True
+    """Whether types are checked before a program runs."""
+    flows: tuple[FlowRule, ...] = ()
+    """The first one that fits decides; where none does, results may go anywhere."""
+    interpreter_seconds: float = 5.0
+    """Seconds that a program may compute, without what it waits."""
+    turn_seconds: float = 2.0
+    """Seconds that it may compute between two calls."""
+    wall_seconds: float = 60.0
+    """Seconds from its start to its end, without waiting for a person."""
+    memory_bytes: int = 64 * 1024 * 1024
+    """Its heap."""
+    resident_bytes: int = 300 * 1024 * 1024
+    """Resident memory of its worker, where a runtime cannot bound the heap alone."""
+    calls: int = 100
+    """Calls of one program."""
+    in_flight: int = 16
+    """Of them at a time; the others wait."""
+    sleep_seconds: float = 5.0
+    """Seconds that it may sleep, all together."""
+    source_bytes: int = 64 * 1024
+    """Its source, in UTF-8."""
+    source_depth: int = 100
+    """How deep its syntax may be nested."""
+    print_bytes: int = 32 * 1024
+    """What the model is shown of what it printed."""
+    result_bytes: int = 64 * 1024
+    """What the model is shown of what it returned, as JSON."""
+    answer_bytes: int = 8 * 1024 * 1024
+    """The result of one call, as JSON, on its way into a program."""
+    answer_depth: int = 24
+    """How deep such a result may be nested."""
+    programs: int = 4
+    """Programs that run at a time; each has a worker."""
+    wait_seconds: float = 10.0
+    """How long a program waits for a worker."""
+    suspended: int = 20
+    """Programs of one principal that wait for a person."""
+    suspended_bytes: int = 16 * 1024 * 1024
+    """One such program as it is kept."""
