@@ -99,6 +99,15 @@ class ConfirmationNeeded(PersonMustDecide):
     code = "needs_confirmation"
 
 
+class CallHeld(PersonMustDecide):
+    """The question that this call would raise is being asked already, for another call.
+
+    Nothing was sent; made again once that question is answered, the call goes by the answer.
+    """
+
+    code = "needs_confirmation"
+
+
 class CapabilityMissing(ToolcribError):
     """The server has to ask something that this host cannot be asked (MCP: -32021).
 

@@ -205,6 +205,53 @@ class SmallModelAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramStarted:
+    """A program of a model starts, or goes on after a person answered."""
+
+    run: str
+    """Marks the program, also when it goes on in another process."""
+    language: str
+    digest: str
+    """Of its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCalling:
+    """A program is about to make a call; `number` counts its calls from 1."""
+
+    run: str
+    number: int
+    server: str
+    tool: str
+    line: int
+    """Of its source; 0: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCalled:
+    """A call of a program came out: returned, raised, stopped, held or asking."""
+
+    run: str
+    number: int
+    server: str
+    tool: str
+    outcome: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnded:
+    """A program came to its end, or was put aside until a person answers."""
+
+    run: str
+    why: str
+    """finished, suspended, or why it failed."""
+    calls: int
+    seconds: float
+    """Of its wall clock, without what it waited for a person."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreDegraded:
     """The store, or what it held of a catalog, cannot be used; the detail says how it goes on."""
 
@@ -230,6 +277,10 @@ Fact = (
     | HostNotified
     | ExposureChanged
     | SmallModelAsked
+    | ProgramStarted
+    | ProgramCalling
+    | ProgramCalled
+    | ProgramEnded
     | StoreDegraded
 )
 

@@ -71,3 +71,6 @@ class ToolCall:
     """Seconds; None: `call_seconds`."""
     bare: bool = False
     """Whether the caller gave no arguments at all: then the server is sent none either."""
+    flow: str = ""
+    """The server whose answers may be part of this call, where a person has to agree to that first;
+    empty: nobody has."""

@@ -73,6 +73,13 @@ def _said(fact: Fact) -> tuple[str, str]:
         case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
             return _said_of_call(fact)
         case (
+            facts.ProgramStarted()
+            | facts.ProgramCalling()
+            | facts.ProgramCalled()
+            | facts.ProgramEnded()
+        ):
+            return _said_of_program(fact)
+        case (
             facts.Listed()
             | facts.HostNotified()
             | facts.ExposureChanged()
@@ -95,6 +102,27 @@ def _said_of_call(
             return f"call of {fact.name} refused: {fact.code}", UNSURE
         case facts.CallFailed():
             return f"call of {fact.name} failed: {fact.code}", UNSURE
+        case _:
+            assert_never(fact)
+
+
+def _said_of_program(
+    fact: facts.ProgramStarted | facts.ProgramCalling | facts.ProgramCalled | facts.ProgramEnded,
+) -> tuple[str, str]:
+    match fact:
+        case facts.ProgramStarted():
+            return f"a {fact.language} program starts", DIM
+        case facts.ProgramCalling():
+            where = f" (line {fact.line})" if fact.line else ""
+            return f"its call {fact.number}{where}: {fact.tool}", DIM
+        case facts.ProgramCalled():
+            style = DIM if fact.outcome == "returned" else UNSURE
+            said = f"its call {fact.number}, {fact.tool}: {fact.outcome} in {fact.seconds:.3f} s"
+            return said, style
+        case facts.ProgramEnded():
+            style = DIM if fact.why in {"finished", "suspended"} else UNSURE
+            said = f"the program ended after {fact.calls} calls: {fact.why} in {fact.seconds:.3f} s"
+            return said, style
         case _:
             assert_never(fact)
 

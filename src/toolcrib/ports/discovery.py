@@ -55,10 +55,17 @@ class Embedder(Protocol):
 
 
 class VectorIndex(Protocol):
-    """Holds vectors in groups, and compares one with all of them."""
+    """Holds vectors in groups, and compares one with all of them.
 
-    def replace(self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
-        """Put these vectors in the place of the group's.
+    Used on one thread; the work for many vectors is in what may go to another one.
+    """
+
+    def prepared(
+        self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()
+    ) -> Callable[[], None]:
+        """Work out what is compared; the answer puts it, quickly, in the place of the group's.
+
+        On any thread; what it answers, as all else, on the one that the index is used on.
 
         With `names`, one for each row, a row is pulled a little to the vector of its name and to
         the middle of its group, and has length 1 again (`core.search.fusion` says how much).
@@ -69,12 +76,14 @@ class VectorIndex(Protocol):
         """Forget a group; one that is not there is no error."""
         ...
 
-    def similarities(
+    def comparison(
         self, query: bytes, parts: Sequence[bytes] = ()
-    ) -> Mapping[str, Sequence[float]]:
-        """The cosine of the query with each vector, by group, in the order they were given.
+    ) -> Callable[[], Mapping[str, Sequence[float]]]:
+        """What tells, on any thread, the cosine of the query with each vector that is there now.
 
-        With `parts`, the vectors of its sentences, a share of it is the cosine of the best of them.
+        By group, in the order they were given. Of a group that is replaced or dropped before it is
+        done it may say anything. With `parts`, the vectors of its sentences, a share of it is the
+        cosine of the best of them.
         """
         ...
 

@@ -24,6 +24,9 @@ class SandboxModule:
     """What a type checker reads of it, in the language of the program."""
     functions: frozenset[str]
     """The names that can be called."""
+    source: str = ""
+    """Functions of the module that run inside, in the language of the program. They may call
+    `functions` by their names; those whose names begin with no `_` can be imported as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Printed:
     """The program printed something."""
 
     text: str
+    dropped: int = 0
+    """Characters that came before and were thrown away, because it had printed too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,9 @@ class Abilities:
     jail: str
     """What it runs in, for a person: `bubblewrap 0.11.0`, or `none: ...` with the reason."""
     lacks: tuple[str, ...] = ()
-    """What this runtime lacks of its language, as found by trying: for the guidance of models."""
+    """What this runtime lacks of its language, as found by trying: a short name each."""
+    missing_modules: frozenset[str] = frozenset()
+    """Modules of the standard library that cannot be imported, as found by trying."""
 
 
 class Sandbox(Protocol):

@@ -62,6 +62,9 @@ class SearchSettings:
     """`auto`: `hybrid` where `toolcrib[semantic]` is installed, else `lexical`."""
     subagent: SubagentSettings | None = None
     """Needed by method `subagent`."""
+    index_wait_seconds: float = 0.5
+    """How long a search waits for tools that are not in its index yet, counted from when that was
+    noticed; then it answers from what is there, and says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ _LEVELS: Final[Mapping[type[Fact], int]] = {
     facts.HostNotified: logging.DEBUG,
     facts.ExposureChanged: logging.INFO,
     facts.SmallModelAsked: logging.DEBUG,
+    facts.ProgramStarted: logging.INFO,
+    facts.ProgramCalling: logging.DEBUG,
+    facts.ProgramCalled: logging.DEBUG,
+    facts.ProgramEnded: logging.INFO,
     facts.StoreDegraded: logging.WARNING,
 }
 """Warnings are what an operator should look into, infos what explains them, debug the traffic."""

@@ -37,6 +37,7 @@ _OfCrib = (
     | facts.SmallModelAsked
     | facts.StoreDegraded
 )
+_OfProgram = facts.ProgramStarted | facts.ProgramCalling | facts.ProgramCalled | facts.ProgramEnded
 
 
 class PrometheusObserver:
@@ -103,6 +104,17 @@ class PrometheusObserver:
         self._exposures = self._counter(
             "exposure_changes", "Times that models were shown more or less from then on.", "to"
         )
+        self._programs = self._counter("programs", "Programs of models started.", "language")
+        self._program_ends = self._counter("program_ends", "How programs ended.", "why")
+        self._program_seconds = self._histogram(
+            "program_seconds", "Time that programs took, without what they waited for people."
+        )
+        self._program_calls_begun = self._counter(
+            "program_calls_begun", "Calls that programs were about to make.", "server"
+        )
+        self._program_calls = self._counter(
+            "program_calls", "Calls made by programs.", "server", "outcome"
+        )
         self._degraded = self._counter("store_degraded", "Times the store could not be used.")
 
     def render(self) -> bytes:
@@ -125,6 +137,13 @@ class PrometheusObserver:
                 self._note_walk(fact)
             case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
                 self._note_call(fact)
+            case (
+                facts.ProgramStarted()
+                | facts.ProgramCalling()
+                | facts.ProgramCalled()
+                | facts.ProgramEnded()
+            ):
+                self._note_program(fact)
             case (
                 facts.Listed()
                 | facts.HostNotified()
@@ -228,6 +247,22 @@ class PrometheusObserver:
                 self._exposures.labels(self._labels.word("to", fact.exposure)).inc()
             case facts.StoreDegraded():
                 self._degraded.inc()
+            case _:
+                assert_never(fact)
+
+    def _note_program(self, fact: _OfProgram) -> None:
+        match fact:
+            case facts.ProgramStarted():
+                self._programs.labels(self._labels.word("language", fact.language)).inc()
+            case facts.ProgramCalling():
+                self._program_calls_begun.labels(self._labels.server(fact.server)).inc()
+            case facts.ProgramCalled():
+                server = self._labels.server(fact.server)
+                outcome = self._labels.word("program_outcome", fact.outcome)
+                self._program_calls.labels(server, outcome).inc()
+            case facts.ProgramEnded():
+                self._program_ends.labels(self._labels.word("why", fact.why)).inc()
+                self._program_seconds.observe(fact.seconds)
             case _:
                 assert_never(fact)
 

@@ -1,0 +1,260 @@
+"""Makes the calls of one program: each like a direct one, within the budgets of the program."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
+from toolcrib.calls.results.encoding import encode
+from toolcrib.codemode.callees import Callee, Callees, callee_of
+from toolcrib.codemode.journal import Journal, Row
+from toolcrib.codemode.replay import Replay
+from toolcrib.codemode.values import answered, failure_text, within_depth
+from toolcrib.codemode.wall_clock import WallClock
+from toolcrib.core.flow import flow_verdict
+from toolcrib.core.quoting import quoted
+from toolcrib.errors import CallHeld, LimitExceeded, NotAllowed, ToolcribError
+from toolcrib.facts import ProgramCalled, ProgramCalling
+from toolcrib.ports import Answer, Called, Observer, Raised, Returned
+from toolcrib.protocol.mrtr import asks_input
+from toolcrib.settings import CodeSettings
+
+Answered = Callable[[int, Answer], None]
+"""Lets a call of the program, as the runtime counts them, come back."""
+
+
+class StepsApart(Exception):
+    """A program that is replayed does something else than before."""
+
+    def __init__(self, server: str, tool: str) -> None:
+        super().__init__(f"it calls {quoted(tool)} of {quoted(server)}, which it did not before")
+
+
+class Pipeline(Protocol):
+    """Makes calls (`calls.pipeline.Pipeline`)."""
+
+    async def call(self, call: ToolCall) -> dict[str, Any]:
+        """The result; raises what stopped it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """What the programs of one principal call with."""
+
+    pipeline: Pipeline
+    callees: Callees
+    settings: CodeSettings
+    observer: Observer
+    set_aside: Callable[[Requester, dict[str, Any]], Awaitable[dict[str, Any]]]
+    """A result with what is no text (images, sound) kept under handles in its place."""
+
+
+class Broker:
+    """Takes what a program calls, and answers it.
+
+    A call is counted before anything else happens, so that no flood of them costs more than their
+    number. Once a call waits for a person who is asked by the end of this request, no further one
+    goes out: they are held, those under way come back, and the program can be put aside.
+    """
+
+    def __init__(
+        self,
+        around: Around,
+        requester: Requester,
+        *,
+        run: str,
+        journal: Journal,
+        clock: WallClock,
+        received: Iterable[str] = (),
+        replay: Replay | None = None,
+        retries: Mapping[int, Retry] | None = None,
+    ) -> None:
+        self._around = around
+        self._settings = around.settings
+        self._requester = _patient(requester, clock)
+        self._run = run
+        self._journal = journal
+        self._turns = anyio.CapacityLimiter(self._settings.in_flight)
+        self._moved = anyio.Event()
+        self._replay = replay or Replay(())
+        self._retries = dict(retries or {})
+        self._unanswered = set(self._retries)
+        self._answered = anyio.Event()
+        if not self._retries:
+            self._answered.set()
+        self._made = 0
+        self._settled = max((row.settled for row in journal.rows), default=0)
+        self.received = set(received)
+        """The servers that have answered."""
+        self.asked: dict[int, Mapping[str, Any]] = {}
+        """`input_required` results, by the number of the row."""
+
+    def go_on(self, answer: Answered, tasks: TaskGroup) -> None:
+        """Make the calls that a program waits for which was put aside."""
+        self._made = len(self._journal.rows)
+        for row in self._journal.rows:
+            if row.open:
+                self._start(row, answer, tasks)
+
+    async def serve(self, called: Called, answer: Answered, tasks: TaskGroup) -> None:
+        """Take a call; its answer is given later, or at once where it cannot be made.
+
+        Raises:
+            StepsApart: A program that is replayed calls what it did not call before.
+        """
+        most = self._settings.calls
+        if self._made >= most:
+            answer(
+                called.id, _raised(LimitExceeded(f"a program may make {most} calls (code.calls)"))
+            )
+            return
+        try:
+            callee, arguments = await callee_of(called, self._around.callees, self._requester)
+        except ToolcribError as error:
+            answer(called.id, _raised(error))
+            return
+        self._made += 1
+        row = self._row(callee, arguments)
+        row.call, row.place = called.id, called.place
+        if row.answer is not None:
+            self._replay.tell(row, row.answer, answer)
+        else:
+            self._start(row, answer, tasks)
+
+    def _row(self, callee: Callee, arguments: Mapping[str, Any]) -> Row:
+        if self._replay.over:
+            return self._journal.add(
+                server=callee.server,
+                tool=callee.tool,
+                arguments=arguments,
+                contract=callee.contract,
+            )
+        row = self._replay.row(callee, arguments)
+        if row is None:
+            raise StepsApart(callee.server, callee.tool)
+        return row
+
+    def _start(self, row: Row, answer: Answered, tasks: TaskGroup) -> None:
+        row.outcome = "queued"
+        tasks.start_soon(self._make, row, answer, self._retries.pop(row.number, None))
+
+    async def _make(self, row: Row, answer: Answered, retry: Retry | None) -> None:
+        """Make the call of a row, unless it has to be held; `retry`: with what a person said.
+
+        What a person said comes first: other calls may go by the answer.
+        """
+        if retry is None:
+            await self._answered.wait()
+        async with self._turns:
+            if self.asked and retry is None:
+                row.outcome = "held"
+            else:
+                await self._told(row, answer, retry)
+        if retry is not None:
+            self._unanswered.discard(row.number)
+            if not self._unanswered:
+                self._answered.set()
+        self._move()
+
+    async def _told(self, row: Row, answer: Answered, retry: Retry | None) -> None:
+        started, note = anyio.current_time(), self._around.observer.note
+        about = (self._run, row.number, row.server, row.tool)
+        row.outcome = "under way"
+        note(ProgramCalling(*about, row.place.line))
+        try:
+            told = await self._outcome(row, retry)
+        finally:
+            note(ProgramCalled(*about, row.outcome, anyio.current_time() - started))
+        if told is not None:
+            self._settled += 1
+            row.settled, row.answer = self._settled, told
+            answer(row.call, told)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing goes on before a person has answered."""
+        going_on = any(row.outcome in {"queued", "under way"} for row in self._journal.rows)
+        return bool(self.asked) and not going_on
+
+    async def moved(self) -> None:
+        """Return when the next call has come back, or has to wait for a person."""
+        await self._moved.wait()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = anyio.Event()
+
+    async def _outcome(self, row: Row, retry: Retry | None) -> Answer | None:
+        """What the program is told of a call; None: nothing yet."""
+        try:
+            result = await self._around.pipeline.call(self._call(row, retry))
+        except CallHeld:
+            row.outcome = "held"
+            return None
+        except ToolcribError as error:
+            row.end("stopped", f"{error.code}: {error.for_model()}")
+            return _raised(error)
+        if asks_input(result):
+            row.outcome = "asking"
+            self.asked[row.number] = result
+            return None
+        self.received.add(row.server)
+        if result.get("isError") is True:
+            text = failure_text(result)
+            row.end("raised", text)
+            return Raised(text)
+        return await self._value(row, result)
+
+    def _call(self, row: Row, retry: Retry | None) -> ToolCall:
+        flow = flow_verdict(self._settings.flows, self.received, row.server)
+        if flow is not None and flow.verdict == "deny":
+            raise NotAllowed(
+                f"what {quoted(flow.source)} answered may not go into calls of "
+                f"{quoted(flow.target)} within one program (code.flows)",
+                server=row.server,
+            )
+        return ToolCall(
+            name=row.tool,
+            server=row.server,
+            key=row.tool,
+            arguments=row.arguments,
+            requester=self._requester,
+            seen=Seen(contract=row.contract),
+            retry=retry,
+            flow=flow.source if flow is not None else "",
+        )
+
+    async def _value(self, row: Row, result: dict[str, Any]) -> Answer:
+        value = answered(await self._around.set_aside(self._requester, result))
+        settings = self._settings
+        size = len(encode(value))
+        row.end("returned")
+        if size > settings.answer_bytes:
+            what = f"has {size:,} bytes as JSON, code.answer_bytes allows {settings.answer_bytes:,}"
+        elif not within_depth(value, settings.answer_depth):
+            what = f"is nested deeper than code.answer_depth allows ({settings.answer_depth})"
+        else:
+            return Returned(value)
+        return _raised(LimitExceeded(f"the result {what}; the tool ran", server=row.server))
+
+
+def _raised(error: ToolcribError) -> Raised:
+    """What stopped a call, as the program sees it: the code, and the text that a model may read."""
+    return Raised(f"toolcrib.{error.code}: {error.for_model()}")
+
+
+def _patient(requester: Requester, clock: WallClock) -> Requester:
+    """The same, whose time stands still while it is asked."""
+    if requester.ask is None:
+        return requester
+    ask = requester.ask
+
+    async def asked(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        with clock.paused():
+            return await ask(method, params)
+
+    return replace(requester, ask=asked)

@@ -1,0 +1,98 @@
+"""What the names in a program stand for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from toolcrib.calls.call import Requester
+from toolcrib.codemode.values import NotPlain, plain
+from toolcrib.core.jsontypes import is_object
+from toolcrib.errors import BadArguments, ToolGone
+from toolcrib.ports import Called
+
+TOOLCRIB: Final = "toolcrib"
+"""The module that is always there."""
+RAW: Final = "call"
+"""Its function that calls a tool by its raw name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A tool that a program calls."""
+
+    server: str
+    tool: str
+    """Its own name."""
+    contract: str = ""
+    """As the program was told of it; empty: it was not."""
+    originals: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names of parameters on the server, by those in the program, where they differ."""
+
+
+class Callees(Protocol):
+    """Leads names in a program back to tools, as they were when it began."""
+
+    def named(self, module: str, function: str) -> Callee | None:
+        """What a function stands for; None: nothing."""
+        ...
+
+    async def raw(self, server: str, tool: str, requester: Requester) -> Callee:
+        """A tool by the names that its server gives.
+
+        Raises:
+            ToolGone: There is none; it names what looks like it.
+        """
+        ...
+
+
+async def callee_of(
+    called: Called, callees: Callees, requester: Requester
+) -> tuple[Callee, dict[str, Any]]:
+    """The tool that a program called, and its arguments; nothing of a call is taken on trust.
+
+    Raises:
+        ToolGone: It stands for none.
+        BadArguments: They are not given by name, or are no JSON.
+    """
+    if (called.module, called.function) == (TOOLCRIB, RAW):
+        server, tool, arguments = _raw(called)
+        return await callees.raw(server, tool, requester), arguments
+    callee = callees.named(called.module, called.function)
+    if callee is None:
+        raise ToolGone(f"there is no function {called.module}.{called.function}")
+    given = _given(called)
+    return callee, {callee.originals.get(name, name): it for name, it in given.items()}
+
+
+def _given(called: Called) -> dict[str, Any]:
+    """The arguments by name; one object alone counts as all of them."""
+    args, kwargs = called.args, called.kwargs
+    if len(args) == 1 and not kwargs and is_object(args[0]):
+        kwargs = args[0]
+    elif args:
+        raise BadArguments(
+            f"{called.module}.{called.function} takes its arguments by name, not by position"
+        )
+    return _json(kwargs)
+
+
+def _raw(called: Called) -> tuple[str, str, dict[str, Any]]:
+    names = ("server", "tool", "args")
+    given: dict[str, Any] = {**dict(zip(names, called.args, strict=False)), **called.kwargs}
+    server, tool = given.get("server"), given.get("tool")
+    arguments: object = given.get("args")
+    fits = isinstance(server, str) and isinstance(tool, str) and len(called.args) <= len(names)
+    if not fits or given.keys() - set(names):
+        raise BadArguments(f"{TOOLCRIB}.{RAW} takes (server, tool, args): two texts and an object")
+    if arguments is None:
+        arguments = {}
+    if not is_object(arguments):
+        raise BadArguments(f"{TOOLCRIB}.{RAW}: args is no object")
+    return str(server), str(tool), _json(arguments)
+
+
+def _json(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return plain(dict(arguments))
+    except NotPlain as broken:
+        raise BadArguments(f"the arguments are no JSON: {broken}") from None

@@ -1,0 +1,95 @@
+"""What a program has done so far: a row for each call, written before it is made and after."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from toolcrib.core.canonical import canonical
+from toolcrib.core.fingerprint import hashed
+from toolcrib.core.quoting import clipped, quoted
+from toolcrib.ports import NOWHERE, Answer, Place
+
+Outcome = Literal[
+    "queued", "held", "under way", "asking", "returned", "raised", "stopped", "cancelled"
+]
+"""`queued`: its turn comes. `held`: not before a person has answered another one. `under way`:
+sent, or about to be. `asking`: a person has to answer first. `returned`: it came back. `raised`:
+the tool said that it failed. `stopped`: it never went out, or it may have acted all the same, as
+its detail says. `cancelled`: the program ended meanwhile, so it may have acted."""
+
+OPEN: Final = frozenset[Outcome]({"queued", "held", "under way", "asking"})
+
+_DETAIL: Final = 200
+
+
+def marked(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for calls that are the same: server, tool and arguments."""
+    return hashed(canonical([server, tool, dict(arguments)]))
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One call of a program."""
+
+    number: int
+    """From 1, in the order in which the program called."""
+    server: str
+    tool: str
+    """The tool's own name."""
+    arguments: Mapping[str, Any]
+    contract: str = ""
+    """Of the tool as the program was told of it; empty: it was called by its raw name."""
+    call: int = 0
+    """Its number in the runtime."""
+    place: Place = NOWHERE
+    outcome: Outcome = "queued"
+    detail: str = ""
+    """Of what did not simply return: why, in one line."""
+    answer: Answer | None = None
+    """What the program was told; kept where it may have to be told again."""
+    settled: int = 0
+    """From 1, in the order in which answers came; 0: there is none yet."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the program has no answer yet."""
+        return self.outcome in OPEN
+
+    @property
+    def mark(self) -> str:
+        """Equal for calls that are the same: server, tool and arguments."""
+        return marked(self.server, self.tool, self.arguments)
+
+    def end(self, outcome: Outcome, detail: str = "") -> None:
+        """Write down how it came out."""
+        self.outcome = outcome
+        self.detail = clipped(" ".join(detail.split()), _DETAIL)
+
+    def told(self) -> str:
+        """The row as a line for a model."""
+        where = f" (line {self.place.line})" if self.place.line else ""
+        why = f": {self.detail}" if self.detail else ""
+        return (
+            f"{self.number}. {quoted(self.server)} {quoted(self.tool)}{where} {self.outcome}{why}"
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Journal:
+    """The rows of one program, also of what it did before it waited for a person."""
+
+    rows: list[Row] = field(default_factory=list[Row])
+
+    def add(self, **row: Any) -> Row:
+        """A new row at the end."""
+        made = Row(number=len(self.rows) + 1, **row)
+        self.rows.append(made)
+        return made
+
+    def cancel_open(self) -> None:
+        """The program has ended: what was under way may have acted; nothing else was sent."""
+        for row in self.rows:
+            if row.outcome == "under way":
+                row.end("cancelled", "it may have acted")
+            elif row.open:
+                row.end("stopped", "it was not sent")

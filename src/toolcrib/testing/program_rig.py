@@ -1,0 +1,88 @@
+"""A program run in a scripted sandbox, with tools that are functions of a test."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolcrib.calls.call import Requester, Retry, ToolCall
+from toolcrib.codemode.broker import Around
+from toolcrib.codemode.callees import Callee
+from toolcrib.codemode.program_run import Ending, ProgramRun, Progress
+from toolcrib.errors import ToolGone
+from toolcrib.facts import Fact
+from toolcrib.ports import Program
+from toolcrib.settings import CodeSettings
+from toolcrib.testing.scripted_sandbox import Script, ScriptedSandbox
+
+Tool = Callable[[ToolCall], Awaitable[dict[str, Any]]]
+
+
+def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
+    """A `CallToolResult` of one text."""
+    return {"content": [{"type": "text", "text": text}], **({"isError": True} if failed else {})}
+
+
+def asking_result(key: str = "q", state: str = "state") -> dict[str, Any]:
+    """An `input_required` result with one question."""
+    question = {"method": "elicitation/create", "params": {"message": "May I?"}}
+    return {"resultType": "input_required", "inputRequests": {key: question}, "requestState": state}
+
+
+@dataclass(eq=False)
+class ProgramRig:
+    """Runs programs over tools named `server.tool`."""
+
+    tools: Mapping[str, Tool]
+    settings: CodeSettings = field(default_factory=CodeSettings)
+    snapshots: bool = True
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    """What went through the pipeline."""
+    facts: list[Fact] = field(default_factory=list[Fact])
+    sandbox: ScriptedSandbox = field(init=False)
+
+    async def run(
+        self,
+        script: Script,
+        *,
+        requester: Requester | None = None,
+        before: Progress | None = None,
+        retries: Mapping[int, Retry] | None = None,
+    ) -> Ending:
+        """How the program ends; with `before`, after a person answered."""
+        self.sandbox = ScriptedSandbox({"script": script}, snapshots=self.snapshots)
+        run = ProgramRun(
+            Around(self, self, self.settings, self, self.set_aside),
+            self.sandbox,
+            await self.sandbox.abilities(),
+            requester or Requester(),
+            run="r",
+            before=before or Progress(),
+            retries=retries,
+        )
+        return await run.end(Program("script", {}))
+
+    async def call(self, call: ToolCall) -> dict[str, Any]:
+        """The pipeline."""
+        self.calls.append(call)
+        return await self.tools[f"{call.server}.{call.key}"](call)
+
+    def named(self, module: str, function: str) -> Callee | None:
+        """Functions are called what the tools are."""
+        known = f"{module}.{function}" in self.tools
+        return Callee(module, function, "contract") if known else None
+
+    async def raw(self, server: str, tool: str, requester: Requester) -> Callee:
+        """The same by its raw names."""
+        del requester
+        if f"{server}.{tool}" not in self.tools:
+            raise ToolGone(f"there is no tool {tool!r}", server=server)
+        return Callee(server, tool)
+
+    async def set_aside(self, requester: Requester, result: dict[str, Any]) -> dict[str, Any]:
+        """Nothing is kept."""
+        del requester
+        return result
+
+    def note(self, fact: Fact) -> None:
+        """The observer."""
+        self.facts.append(fact)
