@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcrib.calls.program_consent import ProgramConsent
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.ports import Ask, Heard, Progress
 
@@ -38,6 +39,8 @@ class Requester:
     """Takes log messages of the call."""
     log_level: str = ""
     """From which level on it wants them; empty: none."""
+    consent: ProgramConsent | None = None
+    """What was said about the calls of the program that this one is part of; None: of none."""
 
 
 @dataclass(frozen=True, slots=True)

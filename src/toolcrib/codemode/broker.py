@@ -1,6 +1,6 @@
 """Makes the calls of one program: each like a direct one, within the budgets of the program."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -8,9 +8,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
+from toolcrib.calls.program_consent import ProgramConsent
 from toolcrib.calls.results.encoding import encode
 from toolcrib.codemode.callees import Callee, Callees, callee_of
 from toolcrib.codemode.journal import Journal, Row
+from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.replay import Replay
 from toolcrib.codemode.values import answered, failure_text, within_depth
 from toolcrib.codemode.wall_clock import WallClock
@@ -69,18 +71,18 @@ class Broker:
         run: str,
         journal: Journal,
         clock: WallClock,
-        received: Iterable[str] = (),
-        replay: Replay | None = None,
+        before: Progress,
         retries: Mapping[int, Retry] | None = None,
     ) -> None:
         self._around = around
         self._settings = around.settings
-        self._requester = _patient(requester, clock)
+        self.consent = ProgramConsent(before.said)
+        self._requester = _of_program(requester, self.consent, clock)
         self._run = run
         self._journal = journal
         self._turns = anyio.CapacityLimiter(self._settings.in_flight)
         self._moved = anyio.Event()
-        self._replay = replay or Replay(())
+        self._replay = Replay(before.rows if before.snapshot is None else ())
         self._retries = dict(retries or {})
         self._unanswered = set(self._retries)
         self._answered = anyio.Event()
@@ -88,7 +90,7 @@ class Broker:
             self._answered.set()
         self._made = 0
         self._settled = max((row.settled for row in journal.rows), default=0)
-        self.received = set(received)
+        self.received = set(before.received)
         """The servers that have answered."""
         self.asked: dict[int, Mapping[str, Any]] = {}
         """`input_required` results, by the number of the row."""
@@ -247,14 +249,14 @@ def _raised(error: ToolcribError) -> Raised:
     return Raised(f"toolcrib.{error.code}: {error.for_model()}")
 
 
-def _patient(requester: Requester, clock: WallClock) -> Requester:
-    """The same, whose time stands still while it is asked."""
-    if requester.ask is None:
-        return requester
+def _of_program(requester: Requester, consent: ProgramConsent, clock: WallClock) -> Requester:
+    """The same, asked once for each kind of call, while the program's time stands still."""
     ask = requester.ask
+    if ask is None:
+        return replace(requester, consent=consent)
 
     async def asked(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         with clock.paused():
             return await ask(method, params)
 
-    return replace(requester, ask=asked)
+    return replace(requester, consent=consent, ask=asked)

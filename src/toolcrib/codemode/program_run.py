@@ -1,7 +1,7 @@
 """One program from its start to its end, or to where a person has to answer."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import anyio
@@ -9,9 +9,9 @@ from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Retry
 from toolcrib.codemode.broker import Around, Broker, StepsApart
-from toolcrib.codemode.journal import Journal, Row
+from toolcrib.codemode.journal import Journal
 from toolcrib.codemode.printout import Printout
-from toolcrib.codemode.replay import Replay
+from toolcrib.codemode.progress import START, Progress
 from toolcrib.codemode.wall_clock import WallClock
 from toolcrib.ports import (
     Abilities,
@@ -28,23 +28,6 @@ from toolcrib.ports import (
 )
 
 Why = FailedWhy | Literal["wall_seconds", "not_deterministic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a program came; enough to go on, in another process as well."""
-
-    rows: tuple[Row, ...] = ()
-    printed: str = ""
-    printed_bytes: int = 0
-    seconds: float = 0.0
-    """Of its wall clock."""
-    received: frozenset[str] = frozenset()
-    """The servers that answered it."""
-    snapshot: bytes | None = None
-    """Of the runtime; None: it starts anew and is told again what it was told."""
-    asked: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
-    """`input_required` results that wait, by the number of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +82,7 @@ class ProgramRun:
         requester: Requester,
         *,
         run: str,
-        before: Progress = Progress(),
+        before: Progress = START,
         retries: Mapping[int, Retry] | None = None,
     ) -> None:
         settings = around.settings
@@ -109,7 +92,7 @@ class ProgramRun:
         self._journal = Journal(list(before.rows))
         self._clock = WallClock(settings.wall_seconds, before.seconds)
         self._snapshot = before.snapshot
-        again = before if before.snapshot is not None else Progress()
+        again = before if before.snapshot is not None else START
         self._printout = Printout(settings.print_bytes, again.printed, again.printed_bytes)
         self._broker = Broker(
             around,
@@ -117,8 +100,7 @@ class ProgramRun:
             run=run,
             journal=self._journal,
             clock=self._clock,
-            received=before.received,
-            replay=Replay(before.rows if before.snapshot is None else ()),
+            before=before,
             retries=retries,
         )
 
@@ -199,6 +181,7 @@ class ProgramRun:
             printed_bytes=self._printout.size,
             seconds=self._clock.used,
             received=frozenset(self._broker.received),
+            said=self._broker.consent.said,
             snapshot=snapshot,
             asked=dict(self._broker.asked),
         )

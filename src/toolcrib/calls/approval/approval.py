@@ -12,7 +12,7 @@ from toolcrib.calls.approval.grants import Asked, grantee, may_remember
 from toolcrib.calls.approval.inbox import Waiting
 from toolcrib.calls.approval.question import Said, question_of, said_in
 from toolcrib.calls.call import ToolCall
-from toolcrib.calls.rounds.own_questions import OwnAnswer, OwnQuestion
+from toolcrib.calls.rounds.own_questions import InputNeeded, OwnAnswer, OwnQuestion
 from toolcrib.core.approval import Allowed, AskFirst, Denied, decide
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed
@@ -22,6 +22,7 @@ from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 from toolcrib.errors import (
     BadArguments,
+    CallHeld,
     CapabilityMissing,
     ConfirmationNeeded,
     NotAllowed,
@@ -34,6 +35,8 @@ from toolcrib.settings import ApprovalRule, ApprovalSettings, Remember
 
 _BY_DEFAULT: Final = ApprovalRule("ask")
 """What asks where `otherwise = "ask"` does."""
+_FLOW: Final = ApprovalRule("ask", source="code.flows")
+"""What asks whether answers of one server may go into a call of another."""
 
 
 class Asking(Protocol):
@@ -85,7 +88,7 @@ class Approval:
         decision = decide(policy.rules, policy.otherwise, call.server, item, call.arguments)
         match decision:
             case Allowed():
-                return
+                pass
             case Denied(rule):
                 by = "approval.otherwise" if rule is None else rule.source
                 raise NotAllowed(
@@ -94,12 +97,39 @@ class Approval:
                     operator_note=f"denied by {by}",
                 )
             case AskFirst(rule, category):
-                await self._ask_first(call, item, rule or _BY_DEFAULT, category)
+                asked = self._asked(call, item, category)
+                await self._ask(call, item, rule or _BY_DEFAULT, asked)
+        if call.flow:
+            asked = self._asked(call, item, f"flow/{call.flow}")
+            await self._ask(call, item, _FLOW, asked)
+
+    async def _ask(self, call: ToolCall, item: Item, rule: ApprovalRule, asked: Asked) -> None:
+        """Ask about a call; of the calls of one program about the first of each kind alone."""
+        consent, kind = call.requester.consent, asked.kind
+        if consent is None:
+            await self._ask_first(call, item, rule, asked)
+            return
+        async with consent.turn(kind):
+            if (said := consent.verdict(kind)) is not None:
+                if not said:
+                    raise _refused(call, "a person said no to calls like this in this program")
+                return
+            if (left := consent.left(kind)) is not None:
+                raise left
+            if consent.is_out(kind) and call.retry is None:
+                raise CallHeld("a person is asked about another call like this", server=call.server)
+            try:
+                await self._ask_first(call, item, rule, asked)
+            except InputNeeded:
+                consent.goes_out(kind)
+                raise
+            except ConfirmationNeeded as nobody:
+                consent.leave(kind, nobody)
+                raise
 
     async def _ask_first(
-        self, call: ToolCall, item: Item, rule: ApprovalRule, category: str
+        self, call: ToolCall, item: Item, rule: ApprovalRule, asked: Asked
     ) -> None:
-        asked = self._asked(call, item, category)
         remember = rule.remember if may_remember(call.requester) else "call"
         if remember != "call" and await self._grants.stands(asked):
             return
@@ -113,9 +143,11 @@ class Approval:
             answer = await self._asking.ask_own(call, question)
         except (CapabilityMissing, UpstreamRefused):
             raise await self._left(call, item, rule, remember, asked) from None
-        await self._heed(call, asked, rule, said_in(answer, rule, remember))
+        await self._heed(call, asked, rule, said_in(answer, call, rule, remember))
 
     async def _heed(self, call: ToolCall, asked: Asked, rule: ApprovalRule, said: Said) -> None:
+        if (consent := call.requester.consent) is not None:
+            consent.say(asked.kind, yes=said not in {"no", "nothing"})
         match said:
             case "once":
                 return

@@ -17,14 +17,20 @@ from toolcrib.settings import ApprovalRule, Remember
 ANSWER: Final = "answer"
 """The name of the field."""
 ONCE: Final = "yes, once"
+PROGRAM: Final = "yes, for this program"
 RUN: Final = "yes, for this run"
 NO: Final = "no"
 _ROOM: Final = 3_500
 """Characters of arguments: hosts are sent 4,000 in all."""
+_PROGRAM: Final = (
+    "A program makes this call, and may make further ones of this tool with other arguments: your "
+    "answer holds for all that the same rule asks about, while the program runs."
+)
 _UNITS: Final = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0))
 
 Said = Literal["once", "run", "principal", "no", "nothing"]
-"""What a person said; `nothing`: the question was dismissed, or the answer means nothing."""
+"""What a person said; `once`: this call, or the program that makes it; `nothing`: the question was
+dismissed, or the answer means nothing."""
 
 
 def question_of(
@@ -47,12 +53,17 @@ def question_of(
         "Arguments:",
         in_plain_sight(call.arguments, room=_ROOM),
     ]
+    if call.requester.consent is not None:
+        lines += ["", _PROGRAM]
+    if call.flow:
+        what = f"may hold what {escaped(call.flow)} answered to this program"
+        lines += ["", f"The arguments of this and of later calls {what}."]
     if rule.source:
         lines += ["", f"Asked by {rule.source}"]
-    return OwnQuestion(topic, "\n".join(lines), _form(_choices(rule, remember)))
+    return OwnQuestion(topic, "\n".join(lines), _form(_choices(call, rule, remember)))
 
 
-def said_in(answer: OwnAnswer, rule: ApprovalRule, remember: Remember) -> Said:
+def said_in(answer: OwnAnswer, call: ToolCall, rule: ApprovalRule, remember: Remember) -> Said:
     """What an answer means; whatever is no clear yes is none."""
     match answer.action:
         case "decline":
@@ -61,7 +72,7 @@ def said_in(answer: OwnAnswer, rule: ApprovalRule, remember: Remember) -> Said:
             return "nothing"
         case "accept":
             chosen = answer.content.get(ANSWER)
-            choices = _choices(rule, remember)
+            choices = _choices(call, rule, remember)
             return choices.get(chosen, "nothing") if isinstance(chosen, str) else "nothing"
 
 
@@ -74,8 +85,8 @@ def duration(seconds: float) -> str:
     return f"{seconds:g} second{'s' * (seconds != 1)}"
 
 
-def _choices(rule: ApprovalRule, remember: Remember) -> Mapping[str, Said]:
-    choices: dict[str, Said] = {ONCE: "once"}
+def _choices(call: ToolCall, rule: ApprovalRule, remember: Remember) -> Mapping[str, Said]:
+    choices: dict[str, Said] = {ONCE if call.requester.consent is None else PROGRAM: "once"}
     if remember != "call":
         choices[RUN] = "run"
     if remember == "principal":
