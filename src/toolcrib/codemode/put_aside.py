@@ -1,0 +1,134 @@
+"""A program that waits for a person, as bytes: everything that another process needs to go on.
+
+Written as zlib-compressed JSON, followed by the snapshot as it is. It holds what servers answered
+and what the program computed, in clear, so it is sealed before anybody keeps it.
+"""
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from toolcrib.codemode.journal import Outcome, Row
+from toolcrib.codemode.progress import Progress
+from toolcrib.core.jsontypes import is_object
+from toolcrib.ports import Answer, Place, Raised, Returned
+from toolcrib.settings import Language
+
+_HEAD: Final = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """A program that waits, and what it is bound to."""
+
+    run: str
+    """Marks the program."""
+    language: Language
+    version: str
+    """Of the runtime: no other one can go on from a snapshot."""
+    modules: str
+    """The digest of what its names stand for."""
+    started_at: float | None
+    """What its clock says, if it stands still."""
+    seed: str
+    progress: Progress
+
+    def to_bytes(self) -> bytes:
+        """Everything; `from_bytes` reads it."""
+        progress = self.progress
+        told = progress.snapshot is None
+        head = {
+            "run": self.run,
+            "language": self.language,
+            "version": self.version,
+            "modules": self.modules,
+            "started_at": self.started_at,
+            "seed": self.seed,
+            "rows": [_row(row, told=told) for row in progress.rows],
+            "printed": progress.printed,
+            "printed_bytes": progress.printed_bytes,
+            "seconds": progress.seconds,
+            "received": sorted(progress.received),
+            "said": dict(progress.said),
+            "asked": {str(number): dict(it) for number, it in progress.asked.items()},
+            "whole": progress.snapshot is not None,
+        }
+        # Escaped, so that half a surrogate pair comes back as what it was.
+        raw = json.dumps(head, separators=(",", ":")).encode()
+        return zlib.compress(_HEAD.pack(len(raw)) + raw + (progress.snapshot or b""), 1)
+
+    @staticmethod
+    def from_bytes(value: bytes) -> "PutAside":
+        """What `to_bytes` wrote; only of bytes that were sealed by this installation."""
+        raw = zlib.decompress(value)
+        (size,) = _HEAD.unpack_from(raw)
+        body = _HEAD.size + size
+        head: dict[str, Any] = json.loads(raw[_HEAD.size : body])
+        return PutAside(
+            run=head["run"],
+            language=head["language"],
+            version=head["version"],
+            modules=head["modules"],
+            started_at=head["started_at"],
+            seed=head["seed"],
+            progress=Progress(
+                rows=tuple(map(_read_row, head["rows"])),
+                printed=head["printed"],
+                printed_bytes=head["printed_bytes"],
+                seconds=head["seconds"],
+                received=frozenset(head["received"]),
+                said=head["said"],
+                snapshot=raw[body:] if head["whole"] else None,
+                asked={int(number): it for number, it in head["asked"].items()},
+            ),
+        )
+
+
+def _row(row: Row, *, told: bool) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "number": row.number,
+        "server": row.server,
+        "tool": row.tool,
+        "arguments": dict(row.arguments) if told or row.open else {},
+        "contract": row.contract,
+        "call": row.call,
+        "place": [row.place.line, row.place.column],
+        "outcome": row.outcome,
+        "detail": row.detail,
+        "settled": row.settled,
+    }
+    match row.answer:
+        case Returned(value) if told:
+            written["returned"] = value
+        case Raised(message) if told:
+            written["raised"] = message
+        case _:
+            pass
+    return written
+
+
+def _read_row(written: Mapping[str, Any]) -> Row:
+    line, column = written["place"]
+    outcome: Outcome = written["outcome"]
+    return Row(
+        number=written["number"],
+        server=written["server"],
+        tool=written["tool"],
+        arguments=written["arguments"] if is_object(written["arguments"]) else {},
+        contract=written["contract"],
+        call=written["call"],
+        place=Place(line, column),
+        outcome=outcome,
+        detail=written["detail"],
+        answer=_answer(written),
+        settled=written["settled"],
+    )
+
+
+def _answer(written: Mapping[str, Any]) -> Answer | None:
+    if "returned" in written:
+        return Returned(written["returned"])
+    return Raised(written["raised"]) if "raised" in written else None
