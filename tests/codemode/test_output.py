@@ -42,10 +42,16 @@ async def shown(value: Any, kept: Kept | None = None, printed: str = "", **setti
     return block["text"]
 
 
-def failed(*rows: Row, why: Why = "raised", executed: bool = True, **more: Any) -> ScriptFailed:
-    given = {"message": "RuntimeError: x", "trace": (), **more}
-    printed = given.pop("printed", "")
-    broken = Broken(why, executed=executed, progress=Progress(rows=rows, printed=printed), **given)
+def failed(
+    *rows: Row,
+    message: str = "RuntimeError: x",
+    why: Why = "raised",
+    trace: tuple[Place, ...] = (),
+    executed: bool = True,
+    printed: str = "",
+) -> ScriptFailed:
+    progress = Progress(rows=rows, printed=printed)
+    broken = Broken(why, message, trace, executed=executed, progress=progress)
     return Telling(CodeSettings(), Kept().keep).failure(broken)
 
 
