@@ -10,16 +10,20 @@ from typing import Any, get_args
 
 from generated import ROOT, write_or_check
 from toolcrib import settings
+from toolcrib.config.code_toml import CODE_KEYS, FLOW_KEYS
 from toolcrib.config.skills_toml import SKILL_KEYS
 from toolcrib.config.toolcrib_toml import GATEWAY_KEYS, TUNING_KEYS
 
 PAGE = ROOT / "docs" / "configuration.md"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 COUNTS = {
+    "answer_depth",
+    "calls",
     "calls_per_server",
     "candidates",
     "give_up_after",
     "handles",
+    "in_flight",
     "kept_results",
     "ledger_entries",
     "name_length",
@@ -27,6 +31,7 @@ COUNTS = {
     "parked_calls",
     "per_minute",
     "pinned_tokens",
+    "programs",
     "queue_per_server",
     "redirect_port",
     "rounds",
@@ -36,6 +41,8 @@ COUNTS = {
     "search_hits",
     "search_hits_most",
     "share",
+    "source_depth",
+    "suspended",
     "token_factor",
     "walk_items",
     "walk_pages",
@@ -136,6 +143,8 @@ TABLES = {
     "search": rows_of(settings.SearchSettings, {"method"}),
     "subagent": rows_of(settings.SubagentSettings),
     "dynamic": rows_of(settings.DynamicSettings),
+    "code": rows_of(settings.CodeSettings, CODE_KEYS - {"flows"}),
+    "flow": rows_of(settings.FlowRule, FLOW_KEYS),
     "skill": rows_of(settings.Skill, SKILL_KEYS),
 }
 

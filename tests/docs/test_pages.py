@@ -11,6 +11,7 @@ import pytest
 from toolcrib.config.approval_toml import APPROVAL_KEYS, RULE_KEYS
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope, expand
+from toolcrib.config.code_toml import CODE_KEYS, FLOW_KEYS
 from toolcrib.config.exposure_toml import EXPOSURE_KEYS
 from toolcrib.config.loading import Loaded, load
 from toolcrib.config.search_toml import SEARCH_KEYS, SUBAGENT_KEYS
@@ -115,6 +116,17 @@ def test_the_example_of_exposure_means_what_the_page_says(tmp_path: Path) -> Non
     assert shown.pinned == ("git__status", "tracker__*")
 
 
+def test_the_example_of_code_means_what_the_page_says(tmp_path: Path) -> None:
+    (text,) = (it for it in fences("toml") if "[code]" in it)
+    servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
+    found = loaded(tmp_path, ("toolcrib.toml", text), ("mcp.json", servers))
+    assert found.problems == ()
+    code = found.settings.code
+    assert (code.calls, code.wall_seconds) == (200, 120.0)
+    [flow] = code.flows
+    assert (flow.source, flow.target, flow.verdict) == ("crm", "mail*", "deny")
+
+
 def test_the_example_of_search_means_what_the_page_says(tmp_path: Path) -> None:
     (text,) = (it for it in fences("toml") if "[search]" in it)
     servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
@@ -148,6 +160,8 @@ def test_every_key_is_on_the_page() -> None:
         *(SEARCH_KEYS - {"subagent"}),
         *SUBAGENT_KEYS,
         *SKILL_KEYS,
+        *(CODE_KEYS - {"flows"}),
+        *FLOW_KEYS,
         *(TUNING_KEYS - {"tools", "waits", "reconnect"}),
     }
     for record in (Limits, Waits, Reconnect, DynamicSettings):

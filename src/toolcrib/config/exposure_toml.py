@@ -30,7 +30,7 @@ def read_exposure(node: Node, report: Report) -> ExposureSettings:
         )
     if "token_factor" in given:
         found["token_factor"] = typed.number(
-            given["token_factor"], report, whole=False, zero=False, of=" such as 1.2"
+            given["token_factor"], report, whole=False, zero=False, of=" such as 1.2", most=1_000
         )
     if "above" in given:
         found["above"] = typed.choice(given["above"], _ABOVE, report)

@@ -173,6 +173,7 @@ class _Interpretation:
             exposure=self._wide.exposure,
             search=self._wide.search,
             dynamic=self._wide.dynamic,
+            code=self._wide.code,
             skills=skills,
         )
         return Loaded(settings, self._sorted_problems(), states, self._sources)

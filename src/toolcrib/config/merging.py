@@ -1,6 +1,6 @@
 """Several `toolcrib.toml` files as one: the first to set a key wins, the others are reported.
 
-Rules of approval are put one after the other: no file can take back what another one denies.
+Rules of approval and flows are put one after the other: no file takes back what another one denies.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from toolcrib.config.problem import Report
 
 NOTHING = Node({}, "", "", 1, 1)
 """What no file at all says."""
-_JOINED = frozenset({"approval.rules"})
+_JOINED = frozenset({"approval.rules", "code.flows"})
 """Lists of which every file has its part."""
 
 

@@ -5,7 +5,16 @@ from typing import Final
 
 from toolcrib.settings import ServerSettings, Settings, Skill
 
-_ELSEWHERE: Final = ("gateway", "store", "limits", "approval", "exposure", "search", "dynamic")
+_ELSEWHERE: Final = (
+    "gateway",
+    "store",
+    "limits",
+    "approval",
+    "exposure",
+    "search",
+    "dynamic",
+    "code",
+)
 
 
 @dataclass(frozen=True, slots=True)

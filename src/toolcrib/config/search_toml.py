@@ -1,6 +1,6 @@
 """`[search]` of `toolcrib.toml`: how tools are searched, and the small model that may choose.
 
-- `method`.
+- `method`, `index_wait_seconds`.
 - `[search.subagent]`: `url` and `model`; `api`, `key`, `candidates`, `timeout_seconds`,
   `output_tokens`, `per_minute`. `${…}` in its texts is replaced as in an `mcp.json`.
 
@@ -19,7 +19,7 @@ from toolcrib.config.launching import is_http
 from toolcrib.config.problem import Report
 from toolcrib.settings import ModelApi, SearchMethod, SearchSettings, Secret, SubagentSettings
 
-SEARCH_KEYS: Final = frozenset({"method", "subagent"})
+SEARCH_KEYS: Final = frozenset(field.name for field in fields(SearchSettings))
 SUBAGENT_KEYS: Final = frozenset(field.name for field in fields(SubagentSettings))
 _TEXTS: Final = ("url", "model", "key")
 
@@ -30,6 +30,9 @@ def read_search(node: Node, scope: Scope, report: Report) -> SearchSettings:
     found = SearchSettings()
     if "subagent" in given:
         found = replace(found, subagent=_subagent(given["subagent"], scope, report))
+    if "index_wait_seconds" in given:
+        wait = typed.number(given["index_wait_seconds"], report, whole=False, zero=True)
+        found = found if wait is None else replace(found, index_wait_seconds=wait)
     if "method" not in given:
         return found
     method: Any = typed.choice(given["method"], get_args(SearchMethod), report)

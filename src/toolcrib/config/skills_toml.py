@@ -31,8 +31,9 @@ def read_skills(node: Node, servers: Collection[str], report: Report) -> tuple[S
 
 def _skill(name: str, node: Node, servers: Collection[str], report: Report) -> Skill | None:
     inner = Report(report.entry)
-    if not name or not name.isprintable():
-        inner.error(node, "has an unusable name", "name the skill with printable characters")
+    if not name or name != name.strip() or not name.isprintable():
+        remedy = "name the skill with printable characters, and no blanks around them"
+        inner.error(node, "has an unusable name", remedy)
     if name in servers:
         remedy = "rename the skill: a model enables both by their names"
         inner.error(node, "has the name of a server", remedy)

@@ -2,8 +2,8 @@
 
 - `[gateway]`: `names`, `exposure`, `http`, `allowed_hosts`, `allowed_origins`, `relay`,
   `trace`, `icons`.
-- `[approval]`, `[exposure]`, `[search]`, `[skills.<name>]`: see `approval_toml`, `exposure_toml`,
-  `search_toml`, `skills_toml`.
+- `[approval]`, `[exposure]`, `[search]`, `[code]`, `[skills.<name>]`: see `approval_toml`,
+  `exposure_toml`, `search_toml`, `code_toml`, `skills_toml`.
 - `[store]`: `path`, a file, relative to the file that says so; `":memory:"` keeps nothing on disk.
 - `[limits]`, `[waits]`, `[reconnect]`, `[dynamic]`: the fields of the settings of that name, in
   seconds, bytes and counts.
@@ -13,8 +13,8 @@
   the server is in no other file. `oauth.*`: see `oauth_toml`.
 
 It restricts what servers may do, so it fails closed: an error under `[servers.<id>]` costs that
-server, an error at the top of the file or in `[approval]` costs all of them. An error in another
-table leaves the default of that key in place.
+server, an error at the top of the file, in `[approval]` or in a flow costs all of them. An error in
+another table leaves the default of that key in place.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from typing import Any, Final, get_args
 
 from toolcrib.config import typed
 from toolcrib.config.approval_toml import read_approval
+from toolcrib.config.code_toml import read_code, read_flows
 from toolcrib.config.document import Node
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope
@@ -38,6 +39,7 @@ from toolcrib.protocol.trust import IconPolicy
 from toolcrib.protocol.version_source import parse_version_source
 from toolcrib.settings import (
     ApprovalSettings,
+    CodeSettings,
     Connect,
     DynamicSettings,
     Exposure,
@@ -65,6 +67,7 @@ _TABLES: Final = frozenset(
         "exposure",
         "search",
         "dynamic",
+        "code",
         "skills",
         "servers",
     }
@@ -117,9 +120,10 @@ class Wide:
     exposure: ExposureSettings
     search: SearchSettings
     dynamic: DynamicSettings
+    code: CodeSettings
     sound: bool
-    """Whether the top of the file and its approval are understood: if not, they may restrict any
-    server."""
+    """Whether the top of the file, its approval and its flows are understood: if not, they may
+    restrict any server."""
 
 
 def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
@@ -131,6 +135,7 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
     approval = ApprovalSettings()
     if "approval" in tables:
         approval = read_approval(tables["approval"], report)
+    flows = read_flows(tables["code"], report) if "code" in tables else ()
     sound = not report.failed
     gateway = _gateway(tables["gateway"], report) if "gateway" in tables else GatewaySettings()
     limits = _limits(tables["limits"], report) if "limits" in tables else Limits()
@@ -145,8 +150,9 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
         sought = read_search(tables["search"], scope, report)
     if "dynamic" in tables:
         dynamic = typed.numbers(tables["dynamic"], dynamic, report)
+    code = read_code(tables["code"], flows, report) if "code" in tables else CodeSettings()
     return Wide(
-        gateway, limits, waits, reconnect, path, approval, shown, sought, dynamic, sound=sound
+        gateway, limits, waits, reconnect, path, approval, shown, sought, dynamic, code, sound=sound
     )
 
 

@@ -4,11 +4,13 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from toolcrib.config.document import Node
 from toolcrib.config.problem import Report
 from toolcrib.settings import DynamicSettings, Limits, Reconnect, SubagentSettings, Waits
+
+_LARGEST: Final = 2**53
 
 R = TypeVar("R", Limits, Waits, Reconnect, DynamicSettings, SubagentSettings)
 
@@ -120,8 +122,11 @@ def number(
         report.error(node, f"is {kind_of(node)}, not {unit}", remedy)
         return None
     below = value < 0 or (not zero and value == 0)
-    if not math.isfinite(value) or below or value > most:
-        report.error(node, f"is {value}, but must be {bound}", remedy)
+    beyond = value > most or value > _LARGEST  # integers have no end, and NaN is neither
+    if beyond or below or math.isnan(value):
+        is_short = isinstance(value, float) or abs(value) <= _LARGEST
+        said = f"is {value}" if is_short else "is beyond all measure"
+        report.error(node, f"{said}, but must be {bound}", remedy)
         return None
     return value if whole else float(value)
 

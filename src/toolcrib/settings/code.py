@@ -12,9 +12,11 @@ class FlowRule:
     """Whether results of one server may go into calls of another."""
 
     source: str
-    """Server ids, as a shell pattern."""
+    """Ids of servers that answered, as a shell pattern."""
     target: str
+    """The same of the server that is called."""
     verdict: FlowVerdict
+    """What holds where both fit."""
     name: str = ""
     """Where the rule stands, for a person."""
 
@@ -61,5 +63,5 @@ class CodeSettings:
     """How long a program waits for a worker."""
     suspended: int = 20
     """Programs of one principal that wait for a person."""
-    suspended_bytes: int = 16 * 1024 * 1024
+    suspended_bytes: int = 8 * 1024 * 1024
     """One such program as it is kept."""
