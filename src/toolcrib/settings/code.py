@@ -47,7 +47,7 @@ class CodeSettings:
     """Seconds that it may sleep, all together."""
     source_bytes: int = 64 * 1024
     """Its source, in UTF-8."""
-    source_depth: int = 100
+    source_depth: int = 200
     """How deep its syntax may be nested."""
     print_bytes: int = 32 * 1024
     """What the model is shown of what it printed."""

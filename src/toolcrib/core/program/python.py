@@ -1,0 +1,193 @@
+"""A Python program before it runs: is it one that can run, and what does it come to?
+
+    checked = check_python(source, limits, lacking=..., modules=...)
+    checked.problems        # in words, each with its line; empty: it may run
+    checked.source          # the same text, and where need be one line more at its end
+
+Text that this parser does not take is left to the runtime, which may know a newer grammar and says
+what is wrong in its own words.
+"""
+
+import ast
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from toolcrib.core.program.lacking import found, hint_for_module
+from toolcrib.core.program.problem import Problem
+from toolcrib.core.quoting import enumerated, quoted
+
+_MOST: Final = 10
+"""Problems that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large a program may be."""
+
+    size: int
+    """Bytes in UTF-8 (`code.source_bytes`)."""
+    depth: int
+    """Levels of its syntax (`code.source_depth`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found."""
+
+    source: str
+    """To be run."""
+    problems: tuple[Problem, ...] = ()
+
+
+def check_python(
+    source: str,
+    bounds: Bounds,
+    *,
+    lacking: Collection[str] = (),
+    missing: Collection[str] = (),
+    modules: Collection[str] = (),
+) -> Checked:
+    """Whether a program may run.
+
+    Args:
+        source: As the model wrote it.
+        bounds: How large it may be.
+        lacking: Names of what the runtime lacks of the language.
+        missing: Modules of the standard library that it lacks.
+        modules: Modules of servers, which it has.
+    """
+    if (large := too_large(source, bounds.size)) is not None:
+        return Checked(source, (large,))
+    try:
+        tree = ast.parse(source)
+    except (RecursionError, MemoryError):
+        return Checked(source, (_too_deep(bounds),))
+    except (SyntaxError, ValueError):
+        return Checked(source)
+    if not _within(tree, bounds.depth):
+        return Checked(source, (_too_deep(bounds),))
+    lines = source.splitlines()
+    told = [
+        Problem("unsupported", message, line, lines[line - 1] if 0 < line <= len(lines) else "")
+        for line, message in sorted(
+            {*_imports(tree, missing, modules), *_constructs(tree, lacking), *_idle(tree)}
+        )
+    ]
+    return Checked(_with_value(source, tree), tuple(told[:_MOST]))
+
+
+def too_large(source: str, most: int) -> Problem | None:
+    """What is wrong with a program of more bytes than it may have."""
+    size = len(source.encode("utf-8", "replace"))
+    if size <= most:
+        return None
+    what = f"the program has {size:,} bytes; code.source_bytes allows {most:,}"
+    return Problem("size", f"{what}: keep data out of it, and fetch it with tools")
+
+
+def _too_deep(bounds: Bounds) -> Problem:
+    what = f"the program is nested deeper than {bounds.depth} levels (code.source_depth)"
+    return Problem("depth", f"{what}: use functions and loops")
+
+
+def _within(tree: ast.AST, depth: int) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(depth + 1):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return True
+    return False
+
+
+def _constructs(tree: ast.AST, lacking: Collection[str]) -> Iterator[tuple[int, str]]:
+    for line, name, hint in found(tree, lacking):
+        yield line, f"this Python has no {name}{f': {hint}' if hint else ''}"
+
+
+def _imports(
+    tree: ast.AST, missing: Collection[str], modules: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom(module=str(module), level=0):
+                names = [module]
+            case ast.ImportFrom():
+                yield node.lineno, "there are no relative imports: import a module by its name"
+                continue
+            case _:
+                continue
+        for name in names:
+            if (message := _missing(name, missing, modules)) is not None:
+                yield node.lineno, message
+
+
+def _missing(name: str, missing: Collection[str], modules: Collection[str]) -> str | None:
+    top = name.partition(".")[0]
+    if top in modules:
+        return None
+    if top in sys.stdlib_module_names and top not in missing:
+        return None
+    hint = hint_for_module(top)
+    if hint:
+        return f"there is no module {quoted(top)} here: {hint}"
+    if top in missing:
+        return f"this Python has no module {quoted(top)}"
+    near = get_close_matches(top, list(modules), n=3, cutoff=0.6)
+    if near:
+        return f"there is no module {quoted(top)}; did you mean {enumerated(map(quoted, near))}?"
+    known = enumerated(map(quoted, sorted(modules)))
+    return f"there is no module {quoted(top)}; those of tools are {known}"
+
+
+def _idle(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """A program that defines functions and does nothing."""
+    body = [node for node in tree.body if not _is_docstring(node)]
+    functions = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    passive = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+    if functions and all(isinstance(node, passive) for node in body):
+        last = functions[-1]
+        call = (
+            f"await {last.name}()" if isinstance(last, ast.AsyncFunctionDef) else f"{last.name}()"
+        )
+        yield last.lineno, f"the program defines functions and calls none: end it with `{call}`"
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _with_value(source: str, tree: ast.Module) -> str:
+    """The program with the last name that it assigns as its value, where it has no other.
+
+    Models often end with an assignment, and mean what they assigned.
+    """
+    if not tree.body or any(isinstance(node, ast.Return) for node in _top(tree)):
+        return source
+    match tree.body[-1]:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AugAssign(target=ast.Name(id=name))
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
+        ):
+            return f"{source.rstrip()}\n{name}\n"
+        case _:
+            return source
+
+
+def _top(tree: ast.Module) -> Iterator[ast.AST]:
+    """Everything outside of functions and classes."""
+    nodes: list[ast.AST] = list(tree.body)
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            nodes += ast.iter_child_nodes(node)
