@@ -9,6 +9,7 @@ import pytest
 from toolcrib.adapters.sealing import AesSealer
 from toolcrib.adapters.store.memory_entries import MemoryEntries
 from toolcrib.calls.call import Requester, Retry
+from toolcrib.codemode.callees import Callee
 from toolcrib.codemode.journal import Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.put_aside import PutAside
@@ -24,6 +25,8 @@ from toolcrib.testing.virtual_clock import LoopClock
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
 ME = Requester(Principal("https://issuer.test", "alice"), handle="h" * 16)
+
+CALLEES = {"a.t": Callee("a", "t", "c", {"from_": "from"}), "a.u": Callee("a", "u")}
 
 
 class Shop:
@@ -61,7 +64,7 @@ def waiting(*numbers: int, snapshot: bytes | None = b"\x00snapshot\xff", **more:
         snapshot=snapshot,
         asked={number: asking_result(state=f"s{number}") for number in numbers},
     )
-    return PutAside("r", "python", "monty 1", "modules", None, "", replace(progress, **more))
+    return PutAside("r", "python", "monty 1", CALLEES, None, "", replace(progress, **more))
 
 
 def rows_of(program: PutAside) -> list[Any]:
@@ -76,7 +79,7 @@ async def test_another_process_goes_on_with_all_that_the_program_was() -> None:
     said = {"3/q": {"action": "accept"}, "4/q": {}, "x": {}}
     found, retries = await shop.shelf("run-2").take(ME, "m", Retry(result["requestState"], said))
     assert retries == {3: Retry("s3", {"q": {"action": "accept"}})}
-    assert (found.run, found.version, found.modules) == ("r", "monty 1", "modules")
+    assert (found.run, found.version, found.callees) == ("r", "monty 1", CALLEES)
     assert found.progress.snapshot == b"\x00snapshot\xff"
     assert (found.progress.printed, found.progress.seconds) == ("said\n", 1.5)
     assert (found.progress.received, found.progress.said) == (frozenset({"a"}), {"kind": True})

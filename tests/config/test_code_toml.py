@@ -26,12 +26,14 @@ def test_every_number_reaches_the_settings() -> None:
     numbers: dict[str, Any] = {
         field.name: 7 if isinstance(field.default, int) else 7.5
         for field in fields(CodeSettings)
-        if field.name not in {"type_check", "flows"}
+        if field.name not in {"languages", "type_check", "flows"}
     }
     lines = "\n".join(f"{key} = {value}" for key, value in numbers.items())
-    found = loaded(f"[code]\ntype_check = false\n{lines}\n")
+    words = 'type_check = false\nlanguages = ["typescript", "python"]\n'
+    found = loaded(f"[code]\n{words}{lines}\n")
     assert found.problems == ()
-    assert found.settings.code == CodeSettings(type_check=False, **numbers)
+    languages = ("typescript", "python")
+    assert found.settings.code == CodeSettings(languages, type_check=False, **numbers)
 
 
 def test_the_keys_are_the_fields_of_the_settings() -> None:
@@ -76,7 +78,15 @@ def test_flows_that_are_no_list_cost_all_servers() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["calls = 0", "calls = 1.5", "wall_seconds = -1", 'memory_bytes = "64 MiB"', "x = 1"]
+    "line",
+    [
+        "calls = 0",
+        "calls = 1.5",
+        "wall_seconds = -1",
+        'memory_bytes = "64 MiB"',
+        "x = 1",
+        "languages = []",
+    ],
 )
 def test_a_number_that_is_wrong_keeps_its_default_and_is_reported_with_its_line(line: str) -> None:
     found = loaded(f"[code]\nin_flight = 3\n{line}\n")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from toolcrib.codemode.callees import Callee
 from toolcrib.codemode.journal import Outcome, Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.core.jsontypes import is_object
@@ -29,8 +30,8 @@ class PutAside:
     language: Language
     version: str
     """Of the runtime: no other one can go on from a snapshot."""
-    modules: str
-    """The digest of what its names stand for."""
+    callees: Mapping[str, Callee]
+    """What its names stand for, as they did when it began."""
     started_at: float | None
     """What its clock says, if it stands still."""
     seed: str
@@ -44,7 +45,10 @@ class PutAside:
             "run": self.run,
             "language": self.language,
             "version": self.version,
-            "modules": self.modules,
+            "callees": {
+                name: [it.server, it.tool, it.contract, dict(it.originals)]
+                for name, it in self.callees.items()
+            },
             "started_at": self.started_at,
             "seed": self.seed,
             "rows": [_row(row, told=told) for row in progress.rows],
@@ -71,7 +75,7 @@ class PutAside:
             run=head["run"],
             language=head["language"],
             version=head["version"],
-            modules=head["modules"],
+            callees={name: Callee(*parts) for name, parts in head["callees"].items()},
             started_at=head["started_at"],
             seed=head["seed"],
             progress=Progress(

@@ -1,8 +1,8 @@
 """`[code]` of `toolcrib.toml`: how programs run, within which bounds, and what may flow where.
 
-`type_check`, the numbers of `CodeSettings`, and `[[code.flows]]` with `source`, `target` (patterns
-of server ids) and `verdict`. A number that is wrong keeps its default; a flow has no harmless one:
-whoever reads it must start no server after an error in it.
+`languages`, `type_check`, the numbers of `CodeSettings`, and `[[code.flows]]` with `source`,
+`target` (patterns of server ids) and `verdict`. A number that is wrong keeps its default; a flow
+has no harmless one: whoever reads it must start no server after an error in it.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 from toolcrib.config import typed
 from toolcrib.config.document import Node
 from toolcrib.config.problem import Report
-from toolcrib.settings import CodeSettings, FlowRule, FlowVerdict
+from toolcrib.settings import CodeSettings, FlowRule, FlowVerdict, Language
 
 CODE_KEYS: Final = frozenset(field.name for field in fields(CodeSettings))
 FLOW_KEYS: Final = frozenset({"source", "target", "verdict"})
@@ -36,13 +36,22 @@ def read_code(node: Node, flows: tuple[FlowRule, ...], report: Report) -> CodeSe
     given = typed.members(node, CODE_KEYS, report)
     defaults = CodeSettings()
     found: dict[str, Any] = {"flows": flows}
-    for key in sorted(given.keys() - {"flows", "type_check"}):
+    for key in sorted(given.keys() - {"flows", "languages", "type_check"}):
         whole, zero = isinstance(getattr(defaults, key), int), key in _FROM_0
         of = "" if whole else " of seconds"
         found[key] = typed.number(given[key], report, whole=whole, zero=zero, of=of)
     if "type_check" in given:
         found["type_check"] = typed.flag(given["type_check"], report)
+    if "languages" in given:
+        found["languages"] = _languages(given["languages"], report)
     return CodeSettings(**{key: value for key, value in found.items() if value is not None})
+
+
+def _languages(node: Node, report: Report) -> tuple[str, ...] | None:
+    found = typed.choices(node, get_args(Language), report)
+    if found == ():
+        report.error(node, "is empty", 'write languages = ["python"], or another exposure')
+    return found or None
 
 
 def _flow(node: Node, report: Report) -> FlowRule | None:

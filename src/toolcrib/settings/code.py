@@ -25,6 +25,9 @@ class FlowRule:
 class CodeSettings:
     """How programs run, and every bound of them. Each error names its setting."""
 
+    languages: tuple[Language, ...] = ("python",)
+    """In what programs may be written, the default first; `typescript` takes
+    `toolcrib[typescript]`, and bubblewrap."""
     type_check: bool = True
     """Whether types are checked before a program runs."""
     flows: tuple[FlowRule, ...] = ()
