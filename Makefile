@@ -5,9 +5,12 @@ PYTHON ?= python3
 ADDRESS ?= 127.0.0.1:8770
 CONFIG ?= examples/mcp.json
 BENCH ?= calls
+WORKERS ?= logical
 ARGS ?=
 
 BIN := .venv/bin
+# A process for each processor, four at most: many tests wait for real processes, in real time.
+PARALLEL = --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal --inline-snapshot disable
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --requirement
 NPM_CI := npm ci --prefix peers --loglevel=error --no-progress
 
@@ -21,9 +24,9 @@ run: need-python need-node .venv/.run .peers/venv/.done peers/node_modules/.run 
 	@echo "» toolcrib serves $(CONFIG) on http://$(ADDRESS)/mcp (Ctrl-C ends it)"
 	@$(BIN)/toolcrib serve --config $(CONFIG) --http $(ADDRESS) $(ARGS)
 
-test: need-python need-node .venv/.dev peers ## run every test (ARGS="-k name" for some)
+test: need-python need-node .venv/.dev peers ## run every test (ARGS="-k name" for some; WORKERS=0 in one process)
 	@echo "» pytest"
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 check: need-python need-node .venv/.dev ## lint, format, types, import contract, house rules
 	@echo "» ruff check" && $(BIN)/ruff check .
@@ -32,21 +35,21 @@ check: need-python need-node .venv/.dev ## lint, format, types, import contract,
 	@echo "» import contract" && $(BIN)/lint-imports --no-logo
 	@echo "» house rules" && $(BIN)/pytest --quiet tests/house -m "not peers"
 
-bench: need-python .venv/.dev $(if $(filter search discovery,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
+bench: need-python .venv/.dev $(if $(filter search discovery known_items searching_hosts,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
 	@echo "» bench/$(BENCH).py"
 	@$(BIN)/python bench/$(BENCH).py $(ARGS)
 
 cover: need-python need-node .venv/.dev peers ## run every test and report what no test reached
-	@$(BIN)/pytest --cov --cov-report=term $(ARGS)
+	@$(BIN)/pytest $(PARALLEL) --cov --cov-report=term $(ARGS)
 
 fuzz: need-python .venv/.dev ## look for inputs that break a property, other ones each time
-	@$(BIN)/pytest -m "hypothesis and not peers" --hypothesis-profile=seek $(ARGS)
+	@$(BIN)/pytest $(PARALLEL) -m "hypothesis and not peers" --hypothesis-profile=seek $(ARGS)
 
 peers: .peers/venv/.done peers/node_modules/.all ## install the real MCP servers that tests speak to
 
 lock: need-python need-node .venv/.dev ## resolve all locks anew (ARGS=--upgrade for newer versions)
 	@echo "» requirements/run.txt" && $(LOCK) --build-deps-for editable -o requirements/run.txt pyproject.toml
-	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev --extra semantic --extra tokens -c requirements/run.txt -o requirements/dev.txt pyproject.toml
+	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev --extra jail --extra semantic --extra tokens -c requirements/run.txt -o requirements/dev.txt pyproject.toml
 	@echo "» requirements/peers.txt" && $(LOCK) -o requirements/peers.txt requirements/peers.in
 	@echo "» requirements/fastmcp.txt" && $(LOCK) -o requirements/fastmcp.txt requirements/fastmcp.in
 	@echo "» peers/package-lock.json" && npm install --prefix peers --package-lock-only --loglevel=error
@@ -81,7 +84,7 @@ clean: ## remove everything that was installed, built or measured
 	@touch $@
 
 # The search that ours is measured against. It has an environment of its own, because nothing but
-# two benchmarks wants its dependencies.
+# four benchmarks wants its dependencies.
 .peers/fastmcp/.done: requirements/fastmcp.txt | need-python
 	@echo "» .peers: FastMCP, whose search is measured beside ours"
 	@test -x .peers/fastmcp/bin/python || $(PYTHON) -m venv .peers/fastmcp

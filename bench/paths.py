@@ -48,11 +48,14 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def process(*command: str, port: int) -> AsyncGenerator[int]:
-    """A server process that listens on that port; ended by its id."""
+async def process(*command: str, port: int, within: float = 30) -> AsyncGenerator[int]:
+    """A server process that listens on that port, after so many seconds at most.
+
+    It is ended by its id.
+    """
     child = Popen(command, stdout=DEVNULL, stderr=DEVNULL)  # noqa: ASYNC220 - own scripts
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             try:
                 async with await anyio.connect_tcp("127.0.0.1", port):

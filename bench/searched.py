@@ -1,11 +1,14 @@
 """A data set's catalog with the real index, the real searches and the real meta-tools over it."""
 
+import atexit
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 from made import CLOCK
+from toolcrib.adapters.sqlite.store import open_store
 from toolcrib.adapters.store.memory_entries import MemoryEntries
 from toolcrib.calls.ledger.ledger import Ledger
 from toolcrib.calls.names import Names
@@ -37,23 +40,38 @@ class Searched:
 
 
 @cache
-def instruments() -> Instruments:
-    """Those of production. Vectors stay for the whole run: only what is new is embedded."""
+def instruments(vectors: Path | None = None) -> Instruments:
+    """Those of production. Vectors stay for the whole run: only what is new is embedded.
+
+    With a file for `vectors`, they stay for later runs, too.
+    """
     with open_parts(Settings(), observer=Deaf(), keys=KEYS) as parts:
-        assert parts.instruments.meaning is not None, "install toolcrib[semantic]"
-        return parts.instruments
+        found = parts.instruments
+    assert found.meaning is not None, "install toolcrib[semantic]"
+    if vectors is None:
+        return found
+    store = open_store(str(vectors), CLOCK, Deaf())
+    atexit.register(store.close)
+    return replace(found, meaning=replace(found.meaning, vectors=store.vectors))
 
 
 @asynccontextmanager
 async def searched(
-    known: DataSet, *, usual: SearchMethod = "auto", meaning: bool = True
+    known: DataSet,
+    *,
+    usual: SearchMethod = "auto",
+    meaning: bool = True,
+    vectors: Path | None = None,
 ) -> AsyncGenerator[Searched]:
     """All tools of the set are in the index, and have their vectors, before it begins.
 
-    `usual` is what the meta-tools search by; without `meaning` there are no vectors.
+    `usual` is what the meta-tools search by; without `meaning` there are no vectors; `vectors` is a
+    file that keeps them.
     """
     catalogs = SetCatalogs(known)
-    tools = instruments() if meaning else replace(instruments(), meaning=None)
+    tools = instruments(vectors)
+    if not meaning:
+        tools = replace(tools, meaning=None)
     async with searching(catalogs, tools, SearchSettings(usual)) as ready:
         yield Searched(catalogs, ready, meta_tools(catalogs, ready))
 

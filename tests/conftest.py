@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from trio.testing import MockClock
 
 # How fast examples come and run says how busy the machine is; the first ones of a new checkout are
@@ -13,6 +15,22 @@ HOUSE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], de
 settings.register_profile("house", HOUSE)
 settings.register_profile("seek", HOUSE, derandomize=False, max_examples=400, print_blob=True)
 settings.load_profile("house")
+
+found_constants = providers._get_local_constants  # pyright: ignore[reportPrivateUsage]
+
+
+def constants() -> Constants:
+    """Values from our own source that Hypothesis likes to try, where new examples are wanted.
+
+    Which there are depends on the modules that tests before have loaded, and with parallel workers
+    that is another set each time. `tests/house/test_property_tests.py` notices when Hypothesis asks
+    for them in another way.
+    """
+    same_each_time = settings.get_current_profile_name() == "house"
+    return Constants() if same_each_time else found_constants()
+
+
+providers._get_local_constants = constants  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = (

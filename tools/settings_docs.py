@@ -140,7 +140,7 @@ TABLES = {
     "server": of_server(),
     "oauth": rows_of(settings.OAuthSettings),
     "exposure": rows_of(settings.ExposureSettings),
-    "search": rows_of(settings.SearchSettings, {"method"}),
+    "search": rows_of(settings.SearchSettings, {"method", "index_wait_seconds"}),
     "subagent": rows_of(settings.SubagentSettings),
     "dynamic": rows_of(settings.DynamicSettings),
     "code": rows_of(settings.CodeSettings, CODE_KEYS - {"flows"}),

@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     )
     from toolcrib.catalog.access import CatalogAccess, PublishedChange
     from toolcrib.catalog.reading import Reading
+    from toolcrib.codemode.ran import Ran
     from toolcrib.config.loading import load_settings
     from toolcrib.context.delta import Delta
     from toolcrib.context.toolset import Toolset
     from toolcrib.core.partition import Principal
     from toolcrib.core.snapshot import Item, Kind, Snapshot
     from toolcrib.crib import Crib
-    from toolcrib.errors import ToolcribError
+    from toolcrib.errors import ScriptFailed, ToolcribError
     from toolcrib.protocol.forms import Field, Form
     from toolcrib.protocol.pages import Page
     from toolcrib.settings import (
+        CodeSettings,
         DynamicSettings,
         ExposureSettings,
+        FlowRule,
         HttpLaunch,
         SearchSettings,
         Secret,
@@ -47,11 +50,13 @@ __all__ = [
     "DECLINED",
     "Callbacks",
     "CatalogAccess",
+    "CodeSettings",
     "Crib",
     "Delta",
     "DynamicSettings",
     "ExposureSettings",
     "Field",
+    "FlowRule",
     "Form",
     "FormQuestion",
     "HttpLaunch",
@@ -61,9 +66,11 @@ __all__ = [
     "PageQuestion",
     "Principal",
     "PublishedChange",
+    "Ran",
     "Reading",
     "Requester",
     "Said",
+    "ScriptFailed",
     "SearchSettings",
     "Secret",
     "ServerSettings",
@@ -83,11 +90,13 @@ _HOMES = {
     "DECLINED": "toolcrib.calls.rounds.questions",
     "Callbacks": "toolcrib.calls.rounds.questions",
     "CatalogAccess": "toolcrib.catalog.access",
+    "CodeSettings": "toolcrib.settings",
     "Crib": "toolcrib.crib",
     "Delta": "toolcrib.context.delta",
     "DynamicSettings": "toolcrib.settings",
     "ExposureSettings": "toolcrib.settings",
     "Field": "toolcrib.protocol.forms",
+    "FlowRule": "toolcrib.settings",
     "Form": "toolcrib.protocol.forms",
     "FormQuestion": "toolcrib.calls.rounds.questions",
     "HttpLaunch": "toolcrib.settings",
@@ -97,9 +106,11 @@ _HOMES = {
     "PageQuestion": "toolcrib.calls.rounds.questions",
     "Principal": "toolcrib.core.partition",
     "PublishedChange": "toolcrib.catalog.access",
+    "Ran": "toolcrib.codemode.ran",
     "Reading": "toolcrib.catalog.reading",
     "Requester": "toolcrib.calls.call",
     "Said": "toolcrib.calls.rounds.questions",
+    "ScriptFailed": "toolcrib.errors",
     "SearchSettings": "toolcrib.settings",
     "Secret": "toolcrib.settings",
     "ServerSettings": "toolcrib.settings",

@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from toolcrib.discovery.instruments import Instruments, Meaning
+from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import (
     ClientProfile,
     Clock,
@@ -22,6 +23,8 @@ from toolcrib.ports import (
     InvalidationBus,
     Keys,
     Observer,
+    Sandbox,
+    Sandboxes,
     SchemaChecker,
     SchemaFault,
     Sealer,
@@ -37,8 +40,10 @@ from toolcrib.ports import (
     VectorStore,
 )
 from toolcrib.settings import (
+    CodeSettings,
     ExposureSettings,
     HttpLaunch,
+    Language,
     Limits,
     SearchSettings,
     Secret,
@@ -72,6 +77,8 @@ class Parts:
     checker: SchemaChecker
     instruments: Instruments
     """What tools are found with."""
+    sandboxes: Sandboxes
+    """Where programs run."""
 
 
 @contextmanager
@@ -104,6 +111,7 @@ def open_parts(settings: Settings, *, observer: Observer, keys: Keys) -> Generat
             sealer=LateSealer(keys, clock),
             checker=LateChecker(settings.limits),
             instruments=_instruments(settings, store.vectors),
+            sandboxes=LateSandboxes(settings.code),
         )
     finally:
         store.close()
@@ -157,6 +165,38 @@ def _meaning(settings: SearchSettings, vectors: VectorStore) -> Meaning | None:
         return NumpyVectors(embedder.dimensions)
 
     return Meaning(embedder, vectors, index)
+
+
+class LateSandboxes:
+    """Imports a runtime with the first program of its language."""
+
+    def __init__(self, settings: CodeSettings) -> None:
+        self._settings = settings
+        self._made: dict[Language, Sandbox] = {}
+
+    def sandbox(self, language: Language) -> Sandbox:
+        """The runtime of a language, as the Sandboxes port describes it."""
+        if language not in self._made:
+            self._made[language] = _sandbox(language, self._settings)
+        return self._made[language]
+
+    async def aclose(self) -> None:
+        """End the workers of all that were used."""
+        for sandbox in self._made.values():
+            await sandbox.aclose()
+
+
+def _sandbox(language: Language, settings: CodeSettings) -> Sandbox:
+    match language:
+        case "python":
+            from toolcrib.adapters.monty.sandbox import MontySandbox
+
+            return MontySandbox(settings)
+        case "typescript":
+            raise SandboxUnavailable(
+                "programs in TypeScript cannot run here",
+                remedy='set code.languages to ["python"]',
+            )
 
 
 class LateStemmer:

@@ -1,7 +1,7 @@
 """The facade: every configured server behind one object, for as long as it is open."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -19,19 +19,26 @@ from toolcrib.catalog.approvals import Approvals
 from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.holdings import Holdings
 from toolcrib.catalog.keeper import Surroundings
+from toolcrib.codemode import coding
+from toolcrib.codemode.coding import Coding
+from toolcrib.codemode.programs import Programs, Servers, Source
+from toolcrib.codemode.ran import Ran
+from toolcrib.codemode.run_code import RunCode
 from toolcrib.compose import Parts, open_parts
 from toolcrib.config.keys import installation_key
 from toolcrib.config.plan import Plan, plan
 from toolcrib.context.toolset import Toolset
-from toolcrib.core.naming import expose
+from toolcrib.core.naming import Present, expose
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Item, Kind, Snapshot
 from toolcrib.discovery import discovering
 from toolcrib.discovery.conversing import Conversing
 from toolcrib.discovery.discovering import Discovering, Discovery
+from toolcrib.discovery.unavailable import not_enabled
+from toolcrib.errors import ToolGone
 from toolcrib.facts import Fact
 from toolcrib.ports import ClientProfile, Observer, Progress
-from toolcrib.settings import Exposure, Relayed, ServerSettings, Settings
+from toolcrib.settings import Exposure, Language, Relayed, ServerSettings, Settings
 from toolcrib.upstreams.pool import Pool
 from toolcrib.version import __version__
 
@@ -94,6 +101,20 @@ class Crib:
             approvals=Approvals(parts.entries, keys=parts.keys, most=settings.limits.walk_items),
             profile=profile,
         )
+        run = uuid4().hex
+        self._coding = Coding(
+            settings,
+            coding.Tools(
+                sandboxes=parts.sandboxes,
+                entries=parts.entries,
+                sealer=parts.sealer,
+                keys=parts.keys,
+                clock=parts.clock,
+                observer=parts.observer,
+            ),
+            run=run,
+        )
+        self._coded: dict[Catalogs, Programs] = {}
         self._calling = Calling(
             settings,
             Tools(
@@ -104,7 +125,7 @@ class Crib:
                 clock=parts.clock,
                 observer=parts.observer,
             ),
-            run=uuid4().hex,
+            run=run,
             launch=self._launch,
         )
         self._calls: dict[Principal, Calls] = {}
@@ -118,6 +139,7 @@ class Crib:
                 observer=parts.observer,
             ),
             launch=self._launch,
+            programs=self._programs,
             end=self._holdings.end,
         )
         self._discoveries: dict[Principal, Discovery] = {}
@@ -135,7 +157,7 @@ class Crib:
             profile: What is declared to servers on behalf of whoever is served; None: what the
                 settings let servers ask for.
         """
-        async with anyio.create_task_group() as tasks:
+        async with aclosing(parts.sandboxes), anyio.create_task_group() as tasks:
             crib = Crib(settings, parts, tasks, profile or profile_of(settings.gateway.relay))
             tasks.start_soon(parts.watch_store)
             try:
@@ -207,7 +229,7 @@ class Crib:
         calls = self.calls(requester.principal)
         if isinstance(tool, str):
             name = tool
-            server, key = await calls.names.find(tool, requester)
+            server, key = await self._meant(calls, tool, requester)
         else:
             server, key = tool
             gateway, limit = self.settings.gateway, self.settings.limits.name_length
@@ -231,6 +253,45 @@ class Crib:
             return result
         keep = partial(calls.kept.keep, requester)
         return await clip(compact(result), self.settings.limits.clip_bytes, keep)
+
+    async def _meant(self, calls: Calls, name: str, requester: Requester) -> tuple[str, str]:
+        """The server and the own name of a tool, of those that are there for a caller."""
+        if not any(it.on_demand for it in self.settings.servers):
+            return await calls.names.find(name, requester)
+        enabling = self.discovery(requester.principal).enabling
+        present = Present.of(enabling.listed(), await enabling.searchable(requester))
+        try:
+            return await calls.names.find(name, requester, present)
+        except ToolGone:
+            servers = await enabling.to_enable(requester, name)
+            if servers:
+                raise not_enabled(name, servers) from None
+            raise
+
+    async def run(
+        self,
+        program: str,
+        *,
+        language: Language | None = None,
+        requester: Requester = Requester(),  # noqa: B008 - frozen
+    ) -> Ran:
+        """What a program brought that calls tools, each call as `call` makes it.
+
+        Args:
+            program: Its source: `from SERVER import TOOL`, `await TOOL(name=value)`; what it
+                returns, or its last expression, is its value.
+            language: None: the first of `code.languages`.
+            requester: Who runs it, and how it can be asked meanwhile: `takes_rounds` is not used.
+
+        Raises:
+            ScriptFailed: It was not run for what its check found, or ended in an error; `details`
+                has `why`, `executed`, `line` and `calls`.
+            SandboxUnavailable: Programs in this language cannot run here.
+            TooBusy: `code.programs` run already.
+        """
+        source = Source(language or self.settings.code.languages[0], program)
+        self.discovery(requester.principal)
+        return await self._coded[self.catalogs(requester.principal)].finish(source, requester)
 
     async def toolset(
         self,
@@ -300,6 +361,12 @@ class Crib:
             )
             self._tasks.start_soon(found.run)
         return found
+
+    def _programs(
+        self, catalogs: Catalogs, calls: Calls, servers: Servers
+    ) -> tuple[RunCode, ...]:
+        made = self._coded[catalogs] = self._coding.programs(catalogs, calls, servers)
+        return (self._coding.tool(made),)
 
     async def last_good(
         self, server: ServerSettings, kind: Kind, principal: Principal = LOCAL

@@ -136,6 +136,7 @@ class CallForwarded:
     server: str
     method: str
     name: str
+    """Of the tool or prompt, on that server: not the name it is exposed by. Empty for the rest."""
     outcome: str
     """ok, tool_error, or the code of the error."""
     seconds: float
@@ -147,6 +148,7 @@ class CallRefused:
 
     server: str
     name: str
+    """The tool's own name on that server, as in `CallForwarded`."""
     code: str
 
 
@@ -156,6 +158,7 @@ class CallFailed:
 
     server: str
     name: str
+    """The tool's own name on that server, as in `CallForwarded`."""
     code: str
 
 

@@ -171,7 +171,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("behave", "status"), [(accepted, 202), (empty, 204)], ids=str)
+@pytest.mark.parametrize(
+    ("behave", "status"), [(accepted, 202), (empty, 204)], ids=["accepted", "empty"]
+)
 async def test_a_request_that_was_only_taken_is_told_with_its_status(
     behave: Behaviour, status: int
 ) -> None:

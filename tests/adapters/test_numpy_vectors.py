@@ -66,11 +66,11 @@ def test_whatever_was_replaced_and_dropped_every_row_is_compared(
             continue
         rows = [unit((number, at)) for at in range(count)]
         names = [unit((number, at, "name")) for at in range(count)] if named else []
-        index.replace(group, [row(one) for one in rows], [row(one) for one in names])
+        index.prepared(group, [row(one) for one in rows], [row(one) for one in names])()
         expected[group] = pulled(rows, names) if rows else []
     query, parts = unit("query"), [unit("one"), unit("two")]
-    plain = index.similarities(row(query))
-    mixed = index.similarities(row(query), [row(part) for part in parts])
+    plain = index.comparison(row(query))()
+    mixed = index.comparison(row(query), [row(part) for part in parts])()
     assert plain.keys() == mixed.keys() == expected.keys()
     for group, vectors in expected.items():
         assert plain[group] == pytest.approx([dot(query, one) for one in vectors], abs=1e-5)
@@ -87,32 +87,32 @@ def test_whatever_was_replaced_and_dropped_every_row_is_compared(
 def test_a_row_alone_in_its_group_is_as_it_was_given() -> None:
     index = NumpyVectors(SIZE)
     vector = unit("x")
-    index.replace("g", [row(vector)])
-    assert index.similarities(row(vector))["g"] == pytest.approx([1.0], abs=1e-6)
+    index.prepared("g", [row(vector)])()
+    assert index.comparison(row(vector))()["g"] == pytest.approx([1.0], abs=1e-6)
 
 
 def test_rows_that_cancel_out_are_like_nothing() -> None:
     index = NumpyVectors(SIZE)
     vector = unit("x")
-    index.replace("g", [row([0.0] * SIZE)] * 2)
-    assert index.similarities(row(vector)) == {"g": [0.0, 0.0]}
+    index.prepared("g", [row([0.0] * SIZE)] * 2)()
+    assert index.comparison(row(vector))() == {"g": [0.0, 0.0]}
 
 
 def test_groups_that_change_their_size_for_ever_take_no_more_room() -> None:
     index = NumpyVectors(SIZE)
     for number in range(200):
-        index.replace("g", [row(unit(at)) for at in range(1 + number % 7)])
-        index.replace("h", [row(unit(at)) for at in range(20)])
+        index.prepared("g", [row(unit(at)) for at in range(1 + number % 7)])()
+        index.prepared("h", [row(unit(at)) for at in range(20)])()
     assert len(index._rows) < 60  # pyright: ignore[reportPrivateUsage] - what is not shown
 
 
 def test_an_empty_index_answers_nothing() -> None:
-    assert NumpyVectors(SIZE).similarities(row(unit("q")), [row(unit("p"))]) == {}
+    assert NumpyVectors(SIZE).comparison(row(unit("q")), [row(unit("p"))])() == {}
 
 
 def test_a_vector_of_another_size_is_refused_and_nothing_changes() -> None:
     index = NumpyVectors(SIZE)
-    index.replace("g", [row(unit("x"))])
+    index.prepared("g", [row(unit("x"))])()
     with pytest.raises(ValueError, match="reshape"):
-        index.replace("g", [b"1234"])
-    assert index.similarities(row(unit("x")))["g"] == pytest.approx([1.0], abs=1e-6)
+        index.prepared("g", [b"1234"])()
+    assert index.comparison(row(unit("x")))()["g"] == pytest.approx([1.0], abs=1e-6)

@@ -108,7 +108,8 @@ COLUMNS = ("number", "space", "owner", "key", "value", "expires_at")
 
 
 @settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.dictionaries(st.sampled_from(COLUMNS), SQL_VALUES, min_size=1))
 async def test_no_row_whatever_it_holds_breaks_an_operation(

@@ -172,7 +172,7 @@ SQL_VALUES = (
 @settings(
     deadline=None,
     max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.dictionaries(st.sampled_from(COLUMNS), SQL_VALUES, min_size=1))
 async def test_no_row_whatever_it_holds_breaks_an_operation(

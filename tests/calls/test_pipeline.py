@@ -216,7 +216,7 @@ async def test_arguments_that_do_not_fit_are_told_with_their_place() -> None:
         with pytest.raises(BadArguments) as raised:
             await here.call(arguments={"a": 1})
         assert [fault["where"] for fault in raised.value.details["faults"]] == ["a"]
-        assert here.recorder.of(CallRefused) == [CallRefused("s", "s__t", "bad_arguments")]
+        assert here.recorder.of(CallRefused) == [CallRefused("s", "t", "bad_arguments")]
         assert here.script.calls == []
 
 
@@ -253,7 +253,7 @@ async def test_a_catalog_beyond_max_stale_refuses_calls() -> None:
         await anyio.sleep(200)
         with pytest.raises(CatalogTooOld):
             await here.call()
-        assert here.recorder.of(CallRefused) == [CallRefused("s", "s__t", "catalog_too_old")]
+        assert here.recorder.of(CallRefused) == [CallRefused("s", "t", "catalog_too_old")]
 
 
 async def test_a_server_that_was_never_reached_refuses_calls() -> None:
@@ -433,7 +433,7 @@ async def test_a_call_without_consent_is_not_sent(refusal: ToolcribError) -> Non
         with pytest.raises(type(refusal)):
             await here.call()
         assert here.script.calls == []
-        assert here.recorder.of(CallRefused) == [CallRefused("s", "s__t", refusal.code)]
+        assert here.recorder.of(CallRefused) == [CallRefused("s", "t", refusal.code)]
 
 
 async def test_a_question_to_the_caller_is_the_result() -> None:

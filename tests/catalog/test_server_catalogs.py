@@ -36,7 +36,9 @@ def names(reading: Reading) -> list[str] | None:
         ({"tools": True, "prompts": None, "resources": []}, set(Kind)),
         ({"logging": {}, "completions": {}}, set[Kind]()),
     ],
-    ids=str,
+    ids=lambda it: (
+        ",".join(kind.name for kind in Kind if kind in it) if isinstance(it, set) else None
+    ),
 )
 async def test_only_what_a_server_declares_is_asked_for_and_the_rest_is_empty_and_fresh(
     capabilities: Mapping[str, Any], asked: set[Kind]

@@ -73,6 +73,22 @@ def test_every_other_method_needs_no_model(method: str) -> None:
     assert found.settings.search.method == method
 
 
+@pytest.mark.parametrize(("said", "wait"), [("0", 0.0), ("2", 2.0), ("0.25", 0.25)])
+def test_how_long_a_search_waits_for_its_index_can_be_said(said: str, wait: float) -> None:
+    found = loaded(f"[search]\nindex_wait_seconds = {said}\n")
+    assert found.problems == ()
+    assert found.settings.search == SearchSettings(index_wait_seconds=wait)
+
+
+@pytest.mark.parametrize("said", ["-1", "inf", "true", '"1 s"'])
+def test_a_wait_that_is_none_is_an_error_and_costs_nothing_else(said: str) -> None:
+    found = loaded(f'[search]\nmethod = "regex"\nindex_wait_seconds = {said}\n')
+    (problem,) = found.problems
+    assert problem.line == 3
+    assert "0 or more" in problem.remedy
+    assert found.settings.search == SearchSettings("regex")
+
+
 def test_the_method_of_a_subagent_without_one_is_an_error() -> None:
     found = loaded('[search]\nmethod = "subagent"\n')
     (problem,) = found.problems

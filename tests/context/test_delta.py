@@ -92,6 +92,27 @@ async def test_what_was_undone_meanwhile_is_no_news() -> None:
     assert delta.cost_of_a_miss > 0  # the definition of the one that came and went was appended
 
 
+async def test_one_that_came_changed_and_went_is_no_news() -> None:
+    fake = FakeExhibits(a=[tool("x")])
+    toolset = await started(fake)
+    for tools in ([tool("x"), tool("n")], [tool("x"), tool("n", q={})], [tool("x")]):
+        fake.servers["a"] = tools
+        await toolset.refresh()
+    delta = toolset.delta()
+    assert (delta.changed_names, delta.text) == ((), "")
+
+
+async def test_one_that_came_back_changed_behind_a_new_list_is_told_to_have_changed() -> None:
+    fake = FakeExhibits(a=[tool("x"), tool("y")])
+    toolset = await started(fake)
+    mark = toolset.mark
+    fake.servers["a"] = [tool("y")]
+    await toolset.refresh("rewrite")
+    fake.servers["a"] = [tool("x", q={}), tool("y")]
+    await toolset.refresh()
+    assert toolset.delta(since=mark).changed_names == ("a__x",)
+
+
 async def test_several_changes_of_a_tool_are_told_as_one() -> None:
     fake = FakeExhibits(a=[tool("x", a={"type": "string"})])
     toolset = await started(fake)

@@ -101,7 +101,7 @@ def test_a_tool_without_a_description_is_described_by_its_names(
 def test_every_name_has_a_legal_form_of_its_own(name: str) -> None:
     legal = legal_name(name)
     assert LEGAL.fullmatch(legal)
-    assert legal_name(legal) == legal
+    assert (legal_name(legal) == legal) == (legal == name), "none is taken for another one's"
     assert (legal == name) == bool(LEGAL.fullmatch(name))
 
 

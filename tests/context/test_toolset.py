@@ -257,6 +257,24 @@ async def test_a_tool_that_is_used_is_shown_from_the_next_turn_on() -> None:
     assert toolset.delta().added == ("a__x",)
 
 
+async def test_a_rewritten_list_shows_again_what_is_used_and_tells_no_news_of_it() -> None:
+    fake = FakeExhibits("search", a=[tool("x"), tool("y")])
+    toolset = await started(fake, pin_used=1)
+    await toolset.call("a__x")
+    await toolset.refresh()
+    mark, before = toolset.mark, toolset.for_anthropic()
+    await toolset.refresh("rewrite")
+    assert not toolset.delta(since=mark)
+    assert toolset.for_anthropic() == before
+
+
+async def test_a_call_through_call_tool_carries_the_contract_that_the_model_saw() -> None:
+    fake = FakeExhibits("search", pinned=("a__x",), a=[tool("x")])
+    toolset = await started(fake)
+    await toolset.call("call_tool", {"name": "a__x", "args": {}})
+    assert fake.calls[-1][2] == fake.tools()["a__x"].item.contract
+
+
 async def test_nothing_is_pinned_by_use_unless_asked_for() -> None:
     fake = FakeExhibits("search", a=[tool("x")])
     toolset = await started(fake)

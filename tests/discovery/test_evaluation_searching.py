@@ -1,7 +1,7 @@
 """The real search over the catalog of a data set."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -28,17 +28,19 @@ class PlainVectors:
     def __init__(self) -> None:
         self._groups: dict[str, list[list[float]]] = {}
 
-    def replace(self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
-        self._groups[group] = [list(array("f", row)) for row in rows]
+    def prepared(
+        self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()
+    ) -> Callable[[], None]:
+        return lambda: self._groups.update({group: [list(array("f", row)) for row in rows]})
 
     def drop(self, group: str) -> None:
         self._groups.pop(group, None)
 
-    def similarities(
+    def comparison(
         self, query: bytes, parts: Sequence[bytes] = ()
-    ) -> Mapping[str, Sequence[float]]:
+    ) -> Callable[[], Mapping[str, Sequence[float]]]:
         asked = array("f", query)
-        return {
+        return lambda: {
             group: [sum(a * b for a, b in zip(asked, row, strict=True)) for row in rows]
             for group, rows in self._groups.items()
         }

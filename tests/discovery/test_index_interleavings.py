@@ -18,15 +18,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolcrib.adapters.embedding import vectors
 from toolcrib.adapters.embedding.vectors import NumpyVectors
 from toolcrib.adapters.linear_patterns import linear_pattern
 from toolcrib.adapters.store.memory_vectors import MemoryVectors
 from toolcrib.catalog.access import ServerStatus
+from toolcrib.core.search import merged
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.snapshot import Kind
-from toolcrib.discovery.index import keeping
+from toolcrib.discovery.index import building
 from toolcrib.discovery.index.keeping import ToolIndex
 from toolcrib.discovery.index.ranking import WordSearch
+from toolcrib.discovery.semantic import hybrid, keeping
 from toolcrib.discovery.semantic.hybrid import MeaningRanking
 from toolcrib.discovery.semantic.keeping import MeaningIndex
 from toolcrib.discovery.semantic.texts import TextVectors
@@ -43,6 +46,17 @@ LEXICON = Lexicon(str)
 MOST = 1_000
 SETTLED = 2_000
 """Switches of the event loop after which everything is done that anybody began."""
+
+TINY = (
+    (building, "AT_ONCE", 0),
+    (building, "TOGETHER", 1),
+    (merged, "_LARGE", 0),
+    (keeping, "AT_ONCE", 0),
+    (keeping, "_FEW", 0),
+    (hybrid, "AT_ONCE", 0),
+    (vectors, "_LARGE", 2),
+)
+"""Bounds under which all work goes to threads, in the smallest pieces."""
 
 SEEN: Counter[str] = Counter()
 WANTED = {
@@ -316,18 +330,20 @@ async def compare(one: Indexes, other: Indexes) -> None:
         SEEN["tools found by meaning"] += len(expected)
 
 
-@settings(max_examples=400, derandomize=True, database=None)
+@settings(max_examples=400)
 @given(
     steps=st.lists(STEPS, min_size=8, max_size=20),
     delays=st.lists(st.integers(0, 9), min_size=1, max_size=4),
-    at_once=st.sampled_from([0, keeping.AT_ONCE]),
+    tiny=st.booleans(),
 )
-def generated(steps: list[Step], delays: list[int], at_once: int) -> None:
+def generated(steps: list[Step], delays: list[int], tiny: bool) -> None:  # noqa: FBT001 - drawn
     with threads_on_the_loop(delays), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeping, "AT_ONCE", at_once)
+        for module, bound, value in TINY if tiny else ():
+            patch.setattr(module, bound, value)
         anyio.run(play, steps)
 
 
+@pytest.mark.hypothesis
 def test_after_any_interleaving_both_indexes_are_as_built_anew_and_nothing_is_embedded_twice() -> (
     None
 ):

@@ -8,7 +8,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from toolcrib.adapters.quicktok_counter import QuicktokCounter
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.core.exposure import Wanted
 from toolcrib.core.snapshot import Item
 from toolcrib.discovery.meta.definitions import instructions, item_of
@@ -34,7 +34,10 @@ class Extra:
         self.definition: Mapping[str, Any] = tool(name)
         self.calls: list[tuple[Mapping[str, Any], Requester]] = []
 
-    async def call(self, arguments: Mapping[str, Any], requester: Requester) -> dict[str, Any]:
+    async def call(
+        self, arguments: Mapping[str, Any], requester: Requester, retry: Retry | None = None
+    ) -> dict[str, Any]:
+        del retry
         self.calls.append((arguments, requester))
         return {"content": [{"type": "text", "text": "extra"}]}
 

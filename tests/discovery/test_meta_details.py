@@ -200,7 +200,8 @@ async def test_a_tool_on_demand_has_to_be_enabled_first() -> None:
     made = rig()
     made.enabling.on_demand = {"maps"}
     answer = await made.ask("get_tool_details", names=["maps__get_map", "weather__get_alerts"])
-    assert "`maps__get_map` is of server `maps`: call enable_server for it first." in answer
+    told = "`maps__get_map` is of server `maps`, which is not enabled: call enable_server for it"
+    assert told in answer
     assert await made.saw("maps", "get_map") is None
     made.enabling.enabled = {"maps"}
     assert "## maps__get_map" in await made.ask("get_tool_details", names=["maps__get_map"])
@@ -211,7 +212,8 @@ async def test_a_name_of_a_server_that_was_never_connected_says_to_enable_it() -
     made.enabling.on_demand = {"github"}
     answer = await made.ask("get_tool_details", names=["github__create_issue", "github"])
     first, second = answer.split("\n")
-    assert first == "`github__create_issue` is of server `github`: call enable_server for it first."
+    told = "`github__create_issue` is of server `github`, which is not enabled: call enable_server"
+    assert first == f"{told} for it first."
     assert second == "There is no tool `github`; search for what it does."
 
 

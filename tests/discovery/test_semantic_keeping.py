@@ -3,10 +3,12 @@
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import get_ident
 
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio import from_thread
 
 from toolcrib.adapters.embedding.vectors import NumpyVectors
 from toolcrib.adapters.sqlite.store import SqliteStore, open_store
@@ -340,3 +342,79 @@ async def test_few_queries_are_remembered() -> None:
     assert len(rig.embedder.texts) == 600
     await rig.texts.of_query(["query 0"])
     assert len(rig.embedder.texts) == 601
+
+
+class Watched(NumpyVectors):
+    """Says which threads worked, and lets a test change things before they are done."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__(dimensions)
+        self.threads: dict[str, set[int]] = {"prepared": set(), "put": set(), "compared": set()}
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def prepared(
+        self, group: str, rows: Sequence[bytes], names: Sequence[bytes] = ()
+    ) -> Callable[[], None]:
+        self.threads["prepared"].add(get_ident())
+        put = super().prepared(group, rows, names)
+
+        def noted() -> None:
+            self.threads["put"].add(get_ident())
+            put()
+
+        return noted
+
+    def comparison(
+        self, query: bytes, parts: Sequence[bytes] = ()
+    ) -> Callable[[], Mapping[str, list[float]]]:
+        compare = super().comparison(query, parts)
+
+        def noted() -> Mapping[str, list[float]]:
+            self.threads["compared"].add(get_ident())
+            self.meanwhile()
+            return compare()
+
+        return noted
+
+
+@pytest.mark.parametrize("few", [0, 1_000])
+async def test_vectors_of_many_tools_are_worked_out_off_the_loop_and_put_there_on_it(
+    monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    for bound in ("_FEW", "AT_ONCE"):
+        monkeypatch.setattr(keeping, bound, few)
+    rig = Rig()
+    watched = Watched(rig.embedder.dimensions)
+    rig.index = MeaningIndex(rig.texts, watched)
+    async with rig.running():
+        rig.index.put(segment("s", numbered(40)))
+        await rig.settled()
+        assert len(await rig.found("tool 3")) == 40
+    here = {get_ident()}
+    assert watched.threads["put"] == here
+    assert (watched.threads["prepared"] == here) is (few > 0)
+    assert (watched.threads["compared"] == here) is (few > 0)
+
+
+@pytest.mark.parametrize("way", ["changed", "dropped"])
+async def test_what_changes_while_vectors_are_compared_has_no_likeness(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(keeping, "AT_ONCE", 0)
+    rig = Rig()
+    watched = Watched(rig.embedder.dimensions)
+    rig.index = MeaningIndex(rig.texts, watched)
+    async with rig.running():
+        rig.index.put(segment("s", numbered(3)))
+        rig.index.put(segment("other", numbered(3)))
+        await rig.settled()
+
+    def change() -> None:
+        if way == "changed":
+            from_thread.run_sync(rig.index.put, segment("s", numbered(2)))
+        else:
+            from_thread.run_sync(rig.index.drop, "s")
+
+    watched.meanwhile = change
+    likeness = await rig.index.alike("tool 1", (), None)
+    assert {doc.server for doc in likeness} == {"other"}

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.core.exposure import Wanted
 from toolcrib.core.partition import Principal
 from toolcrib.core.snapshot import Kind
@@ -43,8 +43,13 @@ class OnlyServing:
         return tuple(each.definition for each in self._tools.values())
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
     ) -> dict[str, Any]:
+        del retry
         return await self._tools[name].call(arguments, requester)
 
     def inner(self, arguments: Mapping[str, Any]) -> Inner:

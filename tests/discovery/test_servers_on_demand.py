@@ -448,3 +448,36 @@ async def test_a_server_that_is_switched_off_is_not_there() -> None:
         rig.servers.configure(Settings(servers=(off,)))
         assert not rig.servers.dynamic
         assert list(rig.servers.configured) == []
+
+
+# ---- what nobody foresaw ----
+
+
+@pytest.mark.parametrize("what", ["rest", "close", "_remembered"])
+async def test_a_fault_of_ours_ends_neither_the_process_nor_the_care_for_other_servers(
+    what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ill, well = upstream("draft"), upstream("send")
+    async with servers_rig({"a-ill": ill, "well": well}, dynamic=SOON) as rig:
+        connections = rig.servers._connections  # pyright: ignore[reportPrivateUsage] - breaks
+        broken = rig.servers if what == "_remembered" else connections
+        right = getattr(broken, what)
+        breaks = True
+
+        def faulty(_: object, server: str, *others: Any) -> Any:
+            if server == "a-ill" and breaks:
+                raise ValueError("never foreseen")
+            return right(server, *others)
+
+        monkeypatch.setattr(type(broken), what, faulty)
+        await rig.servers.enable(rig.requester, ["a-ill", "well"])
+        await anyio.sleep(10)
+        await rig.servers.disable(rig.requester, "well")
+        await rig.servers.disable(rig.requester, "a-ill")
+        await anyio.sleep(10)
+        assert (well.live, "well" in rig.ended) == (0, True)
+        assert "a-ill" in caplog.text
+        assert "never foreseen" in caplog.text
+        breaks = False
+        await anyio.sleep(120)
+        assert (ill.live, "a-ill" in rig.ended) == (0, True)

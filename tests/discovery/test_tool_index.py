@@ -17,7 +17,8 @@ from toolcrib.core.search.fields import ServerTexts
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.search.segment import Segment
 from toolcrib.core.snapshot import Kind
-from toolcrib.discovery.index.keeping import AT_ONCE, ToolIndex
+from toolcrib.discovery.index.building import AT_ONCE
+from toolcrib.discovery.index.keeping import ToolIndex
 from toolcrib.discovery.index.ranking import WordSearch
 from toolcrib.discovery.index.shared import SegmentKey, SharedSegments
 from toolcrib.errors import BadArguments
@@ -176,7 +177,7 @@ async def test_a_server_that_goes_while_it_is_indexed_is_not_found(
     rig = Rig()
     rig.put("goes", *(f"copy_{n}" for n in range(AT_ONCE + 1)))
     rig.put("stays", "copy")
-    build = rig.index._build
+    build = rig.index._building._all
 
     def removing(work: Any) -> Any:
         built = build(work)
@@ -184,7 +185,7 @@ async def test_a_server_that_goes_while_it_is_indexed_is_not_found(
             rig.access.remove("goes")
         return built
 
-    monkeypatch.setattr(rig.index, "_build", removing)
+    monkeypatch.setattr(rig.index._building, "_all", removing)
     with anyio.fail_after(5):
         assert await rig.found("copy") == ["stays/copy"]
 
@@ -222,14 +223,14 @@ async def test_a_change_during_the_building_is_in_the_answer(
 ) -> None:
     rig = Rig()
     rig.put("big", *(f"copy_{n}" for n in range(AT_ONCE + 1)))
-    build = rig.index._build
+    build = rig.index._building._all
 
     def changing(work: Any) -> Any:
         if len(rig.access.server_ids()) == 1:
             rig.put("late", "copy_late")
         return build(work)
 
-    monkeypatch.setattr(rig.index, "_build", changing)
+    monkeypatch.setattr(rig.index._building, "_all", changing)
     with anyio.fail_after(5):
         assert "late/copy_late" in await rig.found("copy late")
 

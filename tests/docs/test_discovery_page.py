@@ -14,11 +14,9 @@ import anyio
 import pytest
 
 from toolcrib.config.loading import load
-from toolcrib.core.exposure import Threshold, Wanted
+from toolcrib.core.exposure import Threshold
 from toolcrib.core.snapshot import Kind
-from toolcrib.discovery.exposing.exposing import check_available
 from toolcrib.discovery.meta.arguments import DETAILS_MOST
-from toolcrib.errors import ConfigError
 from toolcrib.settings import (
     DynamicSettings,
     Exposure,
@@ -143,16 +141,6 @@ async def test_what_is_listed_under_each_exposure_is_what_the_table_says() -> No
             assert await gateway.names() == listed
 
 
-@pytest.mark.parametrize(
-    ("wanted", "settings"),
-    [("code", ExposureSettings()), ("auto", ExposureSettings(above="code"))],
-)
-def test_exposure_code_is_refused_with_a_remedy(wanted: Wanted, settings: ExposureSettings) -> None:
-    with pytest.raises(ConfigError, match="code mode") as caught:
-        check_available(wanted, settings)
-    assert caught.value.remedy
-
-
 @pytest.mark.virtual_time
 async def test_prompts_are_listed_under_each_exposure() -> None:
     for exposure in BOTH:
@@ -223,7 +211,7 @@ async def test_what_list_tokens_prints_is_what_it_says(tmp_path: Path) -> None:
         scripted_stdio(Content(tools=TOOLS["mail"])) as other,
     ):
         room.configure({"shop": one.entry(), "mail": other.entry()})
-        ran = await room.run("list", "--tokens", "--config", "mcp.json")
+        ran = await room.run("list", "--tokens", "--config", "mcp.json", "--wait", "50")
     lines = [line.rstrip() for line in ran.out.strip("\n").splitlines()]
     assert lines == shown.rstrip("\n").splitlines()
 
@@ -429,7 +417,8 @@ async def test_a_query_is_neither_logged_nor_stored(tmp_path: Path) -> None:
     room = Room(tmp_path)
     async with scripted_stdio(Content(tools=TOOLS["shop"])) as server:
         config = room.configure({"shop": server.entry()})
-        ran = await room.run("search", "order xylophones", "--config", config, "--json")
+        asked = ["search", "order xylophones", "--config", config, "--json", "--wait", "50"]
+        ran = await room.run(*asked)
         assert ran.code == 0
     assert "xylophones" not in ran.err
     kept = [path.read_bytes() for path in room.home.rglob("*") if path.is_file()]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from toolcrib.config.approval_toml import APPROVAL_KEYS, RULE_KEYS
+from toolcrib.config.code_toml import CODE_KEYS, FLOW_KEYS
 from toolcrib.config.entry import LAUNCH_KEYS
 from toolcrib.config.expansion import Scope, expand
-from toolcrib.config.code_toml import CODE_KEYS, FLOW_KEYS
 from toolcrib.config.exposure_toml import EXPOSURE_KEYS
 from toolcrib.config.loading import Loaded, load
 from toolcrib.config.search_toml import SEARCH_KEYS, SUBAGENT_KEYS

@@ -71,7 +71,7 @@ async def test_a_server_inherits_nothing_but_what_the_page_names(tmp_path: Path)
     async with scripted_stdio(Content(tools=[tool("a")])) as server:
         bare, given = server.entry(), {**server.entry(), "env": {"API_KEY": "${API_KEY}"}}
         config = room.configure({"bare": bare, "given": given})
-        assert (await room.run("list", "--config", config)).code == 0
+        assert (await room.run("list", "--config", config, "--wait", "50")).code == 0
         seen = [process.env for process in await server.processes()]
     assert all({"HOME", "PATH"} <= env.keys() for env in seen)
     assert sorted(env.get("API_KEY", "") for env in seen) == ["", "secret"]
@@ -129,9 +129,10 @@ async def test_a_server_that_wants_a_login_says_which_command_or_which_key(tmp_p
     room = Room(tmp_path)
     async with scripted_http(Content(tools=[tool("t")])) as server:
         config = room.configure({"plain": server.entry()})
-        assert (await room.run("call", "plain__t", "--config", config)).code == 0
+        call = ["call", "plain__t", "--config", config, "--wait", "50"]
+        assert (await room.run(*call)).code == 0
         await server.on("tools/call", Refuse(401, {"www-authenticate": "Bearer"}))
-        ran = await room.run("call", "plain__t", "--config", config, "--json")
+        ran = await room.run(*call, "--json")
     error = ran.document["error"]
     assert (ran.code, error["code"]) == (1, "auth_required")
     assert "its headers" in error["remedy"]

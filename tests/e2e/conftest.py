@@ -1,9 +1,11 @@
 """Homes for real processes, and the one gateway in front of all real servers."""
 
 import json
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import anyio
@@ -14,6 +16,23 @@ from toolcrib.testing.live.gateway import LiveGateway, live_gateway
 from toolcrib.testing.live.room import Room
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def taken(_number: int, _frame: FrameType | None) -> None:
+    """A signal that changes nothing here."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hang_ups() -> Iterator[None]:
+    """What tests start takes a hang-up for one, also where the tests run under `nohup`.
+
+    A program inherits that a signal is ignored, but not that it is caught.
+    """
+    before = signal.getsignal(signal.SIGHUP)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, taken)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

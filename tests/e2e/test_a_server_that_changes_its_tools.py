@@ -44,7 +44,7 @@ async def test_a_burst_of_signals_ends_in_the_whole_list_after_two_walks_at_most
     recorder = Recorder()
     settings = Settings(servers=(EVERYTHING,))
     keys = InstallationKey(b"k" * 32)
-    with anyio.fail_after(20), open_parts(settings, observer=recorder, keys=keys) as parts:
+    with anyio.fail_after(100), open_parts(settings, observer=recorder, keys=keys) as parts:
         profile = ClientProfile(capabilities)
         async with Crib.open(settings, parts, profile=profile) as crib:
             catalogs = crib.catalogs()

@@ -163,7 +163,7 @@ async def test_watch_prints_a_line_for_each_change(room: Room) -> None:
     async with shop(room) as (server, config, gateway):
         for target in (["--config", str(config)], ["--url", gateway.url]):
             command = [*COMMAND, "watch", "--json", *target]
-            with anyio.fail_after(30):
+            with anyio.fail_after(100):
                 process = await anyio.open_process(command, env=room.env, cwd=room.path)
                 async with process:
                     lines = line_by_line(process)

@@ -56,7 +56,7 @@ async def test_a_killed_server_fails_its_call_at_once_keeps_its_tools_and_comes_
             async def call_slowly() -> None:
                 results.append(await call(http, "good__slow"))
 
-            with anyio.fail_after(20):
+            with anyio.fail_after(100):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(call_slowly)
                     await good.until(lambda seen: seen.calls["slow"] == 1)
@@ -83,7 +83,7 @@ async def test_a_server_that_exits_is_started_anew_with_growing_pauses(room: Roo
         config = room.configure({"good": good.entry()})
         await good.on("tools/list", Leave(7))
         async with serving(room, "--config", config) as gateway:
-            with anyio.fail_after(20):
+            with anyio.fail_after(100):
                 await good.until(lambda seen: seen.connects == 3)
             changes = gateway.records("connection_changed", server="good", state="backoff")
             assert [record["attempt"] for record in changes] == [1, 2]
@@ -102,7 +102,7 @@ async def test_a_server_that_exits_at_the_probe_is_started_again_with_a_handshak
             assert await names_at(http) == SHOWN
             assert len(await old.processes()) == 2
             assert len(children_of(gateway.process.pid)) == 1
-        again = await room.run("list", "--config", config, "--json")
+        again = await room.run("list", "--config", config, "--json", "--wait", "50")
         assert again.code == 0
         assert len(again.document["tools"]) == len(SHOWN)
         assert len(await old.processes()) == 3

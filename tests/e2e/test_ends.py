@@ -29,7 +29,7 @@ AWKWARD = {
 async def nobody_is_left(room: Room, known: list[Resident]) -> None:
     """Neither a process of the room, nor a zombie of one that the gateway started."""
     assert residents(room) == []
-    with anyio.fail_after(5):
+    with anyio.fail_after(100):
         await until_gone(known)
 
 
@@ -80,7 +80,7 @@ async def test_a_gateway_that_is_ended_while_it_starts_leaves_nobody(room: Room)
 async def test_a_host_that_closes_standard_input_ends_the_gateway(room: Room) -> None:
     async with scripted_stdio(Content(tools=[tool("add")])) as good:
         config = room.configure({"good": good.entry(), "stubborn": AWKWARD["stubborn"]})
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             async with raw_pipe(room.launch("serve", "--config", config)) as host:
                 answer = await host.ask("tools/list")
                 assert [it["name"] for it in answer["result"]["tools"]] == ["good__add"]
@@ -93,7 +93,7 @@ async def test_a_host_that_closes_standard_input_ends_the_gateway(room: Room) ->
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name)
 async def test_a_gateway_on_stdio_is_ended_by_a_signal_too(room: Room, how: signal.Signals) -> None:
     config = room.configure({"silent": AWKWARD["silent"]})
-    with anyio.fail_after(30):
+    with anyio.fail_after(100):
         async with raw_pipe(room.launch("serve", "--config", config)) as host:
             await host.shake_hands()
             known = await children_that_come(host.process.pid)
@@ -111,7 +111,7 @@ async def test_a_host_that_dies_takes_the_gateway_with_it(room: Room) -> None:
         "time.sleep(1000)\n"
     )
     command = [sys.executable, "-c", host, *COMMAND, "serve", "--config", str(config)]
-    with anyio.fail_after(30):
+    with anyio.fail_after(100):
         async with await anyio.open_process(
             command, env=room.env, cwd=room.path, stderr=None
         ) as process:
@@ -136,7 +136,7 @@ async def test_other_commands_take_their_servers_with_them_too(
 ) -> None:
     config = room.configure({"silent": AWKWARD["silent"]})
     command = [*COMMAND, verb, *options, "--config", str(config)]
-    with anyio.fail_after(30):
+    with anyio.fail_after(100):
         async with await anyio.open_process(command, env=room.env, cwd=room.path) as process:
             known = await children_that_come(process.pid)
             process.send_signal(how)
@@ -148,7 +148,7 @@ async def test_other_commands_take_their_servers_with_them_too(
 async def test_under_nohup_a_hang_up_is_nothing(room: Room) -> None:
     config = room.configure({})
     command = ["nohup", *COMMAND, "serve", "--http", "127.0.0.1:0", "--config", str(config)]
-    with anyio.fail_after(30):
+    with anyio.fail_after(100):
         async with await anyio.open_process(command, env=room.env, cwd=room.path) as process:
             assert process.stderr is not None
             said = b""

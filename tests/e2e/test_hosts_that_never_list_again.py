@@ -140,7 +140,7 @@ async def led_to_a_call(ask: Ask, name: str, arguments: Mapping[str, Any]) -> di
 async def test_a_host_that_never_lists_again_is_led_to_a_call_that_succeeds(
     room: Room, kind: str
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(100):
         async with servers() as behind:
             config = room.configure({name: each.entry() for name, each in behind.items()})
             async with host(room, config, kind) as ask:

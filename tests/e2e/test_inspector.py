@@ -28,7 +28,7 @@ pytestmark = pytest.mark.peers
 async def inspected(room: Room, target: Sequence[str | Path], *options: str) -> Any:
     """What the inspector prints, having spoken to a target in a home of its own."""
     command = [NODE, INSPECTOR, "--cli", *target, *options]
-    with anyio.fail_after(40):
+    with anyio.fail_after(100):
         done = await anyio.run_process(
             [str(word) for word in command], check=False, env=room.env, cwd=ROOT
         )

@@ -116,7 +116,7 @@ class Live:
 
     async def say(self, *lines: str, size: int = 0) -> dict[str, Any]:
         """The response to a call in which the server says these lines first."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             return await self.pipe.answer(await self.begin(lines=list(lines), size=size))
 
     async def process(self) -> str:
@@ -125,12 +125,12 @@ class Live:
 
     async def line(self, line: bytes) -> None:
         """Whatever a host may write."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             await self.pipe.stdin.send(line + b"\n")
 
     async def error(self) -> dict[str, Any]:
         """The next message, which has to be an error; notifications are passed by."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             while "method" in (message := await self.pipe.next()):
                 pass
         return {"id": message["id"], "code": message["error"]["code"]}
@@ -149,7 +149,7 @@ async def live(room: Room, host_era: str, server_era: str) -> AsyncGenerator[Liv
     config = room.configure({"s": entry})
     async with stdio_host(room, "--config", config, "--exposure", "full") as pipe:
         host = Live(pipe, modern=host_era == "modern")
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             if host.modern:
                 await pipe.ask("tools/list")
             else:
@@ -246,7 +246,7 @@ async def test_an_id_that_is_used_twice_at_once_harms_no_other_request(
         params: dict[str, Any] = {"name": "s__say", "arguments": {}}
         whole = enveloped(params) if host.modern else params
         twice = {"id": 900, "method": "tools/call", "params": whole}
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             await host.pipe.send(twice)
             await host.pipe.send(twice)
             await host.pipe.answer(900)

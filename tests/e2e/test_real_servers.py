@@ -44,7 +44,7 @@ async def asked_directly(entry: Mapping[str, Any]) -> dict[Kind, list[dict[str, 
     """All listings of one server, over pipes of our own."""
     env = {name: Secret(value) for name, value in entry.get("env", {}).items()}
     launch = StdioLaunch(entry["command"], tuple(entry["args"]), env, cwd=str(ROOT))
-    with anyio.fail_after(20):
+    with anyio.fail_after(100):
         async with raw_pipe(launch) as pipe:
             modern = "result" in await pipe.ask("server/discover")
             if not modern:
@@ -132,7 +132,7 @@ async def host(workshop: tuple[Room, LiveGateway], wire: Wire, mode: str) -> Asy
                 command=launch.command, args=list(launch.args), env=env, cwd=str(ROOT)
             )
         )
-    with anyio.fail_after(30):
+    with anyio.fail_after(100):
         async with Client(target, mode=mode) as client:
             yield client
 
@@ -241,7 +241,7 @@ async def test_the_same_question_gets_the_same_bytes_in_order_of_server_and_name
     assert len({name.split("__")[0] for name in names}) == len(real_servers)
     launch = room.launch("serve", "--config", room.path / "mcp.json", "--log-level", "error")
     started_anew = StdioLaunch(launch.command, launch.args, launch.env, cwd=str(ROOT))
-    with anyio.fail_after(20):
+    with anyio.fail_after(100):
         async with raw_pipe(started_anew) as pipe:
             answer = await pipe.ask("tools/list")
             await pipe.stdin.aclose()

@@ -76,7 +76,7 @@ def elsewhere(tmp_path: Path) -> Room:
 async def test_a_round_goes_on_in_another_process_with_the_servers_own_state(
     room: Room, elsewhere: Room
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(100):
         async with (
             scripted_http(Content(tools=[tool("t")])) as server,
             gateways(server, room, room, elsewhere) as (one, two, foreign),
@@ -94,7 +94,7 @@ async def test_a_round_goes_on_in_another_process_with_the_servers_own_state(
 
 
 async def test_a_yes_that_one_process_asked_for_is_good_once_in_all_of_them(room: Room) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(100):
         async with (
             scripted_http(Content(tools=[tool("t")])) as server,
             gateways(server, room, room, toml=ASK_FIRST) as (one, two),

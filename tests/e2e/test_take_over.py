@@ -92,7 +92,7 @@ async def test_a_filter_hides_a_tool_and_hosts_hear_of_it_once(room: Room, *, mo
     async with scripted_stdio(ONE) as good:
         config = room.configure({"good": good.entry()})
         tuning = room.write("toolcrib.toml", "")
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             async with stdio_host(room, "--config", config, "--config", tuning) as pipe:
                 ask = pipe.ask if modern else pipe.ask_plainly
                 if modern:

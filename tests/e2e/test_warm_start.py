@@ -24,13 +24,16 @@ from toolcrib.testing.scripted_server import (
 
 OLD = Content(tools=[tool("a"), tool("b")])
 NEW = Content(tools=[tool("a"), tool("c")])
-AT_ONCE = 0.9
-"""Seconds: less than a host waits for a server that might still come, so nobody was waited for."""
+AT_ONCE = 15.0
+"""Seconds: less than a host waits (see `PATIENT`) for a server that might still come, so nobody was
+waited for."""
+PATIENTLY = ("--wait", "50")
+PATIENT = "[waits]\nlist_wait = 60\ncold_wait = 60\n"
 
 
 async def keep(room: Room, config: Path) -> None:
     """Lets one process fill the store for the local user."""
-    assert (await room.run("list", "--config", config)).code == 0
+    assert (await room.run("list", "--config", config, *PATIENTLY)).code == 0
 
 
 async def listed(pipe: RawPipe) -> dict[str, Any]:
@@ -53,8 +56,9 @@ async def test_what_was_kept_is_served_while_servers_hang_and_replaced_once_they
         config = room.configure({"good": good.entry()})
         await keep(room, config)
         await good.on("*", Hang())
-        with anyio.fail_after(30):
-            async with stdio_host(room, "--config", config) as pipe:
+        patient = room.write("toolcrib.toml", PATIENT)
+        with anyio.fail_after(100):
+            async with stdio_host(room, "--config", config, "--config", patient) as pipe:
                 await good.until(lambda seen: seen.connects == 2)
                 with anyio.fail_after(AT_ONCE):
                     first = await listed(pipe)
@@ -81,7 +85,7 @@ async def test_a_server_whose_command_is_gone_keeps_its_tools_and_a_call_says_wh
         config = room.configure({"good": {"command": str(script), "args": entry["args"]}})
         await keep(room, config)
         script.unlink()
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             async with stdio_host(room, "--config", config) as pipe:
                 assert names_of(await listed(pipe)) == ["good__a", "good__b"]
                 answer = await pipe.ask("tools/call", {"name": "good__a", "arguments": {}})
@@ -97,7 +101,7 @@ async def test_the_store_knows_servers_by_their_launch_and_hosts_by_who_they_are
         config = room.configure({"good": good.entry()})
         await keep(room, config)
         await good.stop()
-        with anyio.fail_after(30):
+        with anyio.fail_after(100):
             async with (
                 serving(room, "--config", config) as gateway,
                 http_host(gateway) as http,
@@ -113,9 +117,10 @@ async def test_the_store_knows_servers_by_their_launch_and_hosts_by_who_they_are
 async def test_several_gateways_share_one_file_and_all_come_to_the_same(room: Room) -> None:
     async with scripted_http(OLD) as good:
         config = room.configure({"good": good.entry()})
+        options = ("--config", config, "--config", room.write("toolcrib.toml", PATIENT))
 
         async def work(number: int, results: dict[int, bytes], ready: Callable[[], None]) -> None:
-            async with stdio_host(room, "--config", config, "--log-level", "warning") as pipe:
+            async with stdio_host(room, *options, "--log-level", "warning") as pipe:
                 while names_of(await listed(pipe)) != ["good__a", "good__b"]:
                     pass
                 await pipe.begin(
@@ -128,7 +133,7 @@ async def test_several_gateways_share_one_file_and_all_come_to_the_same(room: Ro
 
         results: dict[int, bytes] = {}
         waiting = [anyio.Event() for _ in range(3)]
-        with anyio.fail_after(40):
+        with anyio.fail_after(100):
             async with anyio.create_task_group() as tasks:
                 for number, event in enumerate(waiting):
                     tasks.start_soon(work, number, results, event.set)
@@ -189,7 +194,7 @@ async def test_a_store_that_cannot_be_used_costs_a_warning_and_stays_as_it_is(
         await keep(room, config)
         spoil(room.store)
         before = room.store.read_bytes()
-        ran = await room.run("list", "--config", config, "--json")
+        ran = await room.run("list", "--config", config, "--json", *PATIENTLY)
         assert ran.code == 0
         assert [item["name"] for item in ran.document["tools"]] == ["good__a", "good__b"]
         assert ran.err.startswith("warning: the store cannot be used: ")
@@ -204,7 +209,7 @@ async def test_a_home_in_which_nothing_can_be_made_costs_warnings_and_nothing_el
         (room.home / folder).write_text("in the way")
     async with scripted_stdio(OLD) as good:
         config = room.configure({"good": good.entry()})
-        ran = await room.run("list", "--config", config)
+        ran = await room.run("list", "--config", config, *PATIENTLY)
         assert ran.code == 0
         assert "good__a" in ran.out
         assert ran.err.count("the store cannot be used") == 1
@@ -217,5 +222,5 @@ async def test_a_home_in_which_nothing_can_be_made_costs_warnings_and_nothing_el
 async def test_without_a_store_nothing_is_written(room: Room) -> None:
     async with scripted_stdio(OLD) as good:
         config = room.configure({"good": good.entry()})
-        assert (await room.run("list", "--config", config, "--no-store")).code == 0
+        assert (await room.run("list", "--config", config, "--no-store", *PATIENTLY)).code == 0
     assert not room.store.exists()

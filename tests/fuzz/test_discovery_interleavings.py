@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import anyio
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
@@ -159,13 +160,14 @@ async def play(steps: list[Step]) -> None:
                 await world.play(step)
 
 
-@settings(max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(STEPS)
 def generated(steps: list[Step]) -> None:
     clock = MockClock(autojump_threshold=0)
     anyio.run(partial(play, steps), backend="trio", backend_options={"clock": clock})
 
 
+@pytest.mark.hypothesis
 def test_what_is_found_can_be_called_and_what_is_not_a_callers_own_is_never_told() -> None:
     SEEN.clear()
     generated()

@@ -406,6 +406,7 @@ def generated(
     anyio.run(run, backend="trio", backend_options={"clock": clock})
 
 
+@pytest.mark.hypothesis
 @pytest.mark.slow
 def test_no_call_goes_out_unvalidated_and_every_answer_is_one(
     capsys: pytest.CaptureFixture[str],

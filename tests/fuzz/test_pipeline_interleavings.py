@@ -297,6 +297,7 @@ def generated(
     anyio.run(run, backend="trio", backend_options={"clock": clock})
 
 
+@pytest.mark.hypothesis
 @pytest.mark.slow
 def test_no_call_that_the_published_catalog_contradicts_reaches_the_server(
     capsys: pytest.CaptureFixture[str],

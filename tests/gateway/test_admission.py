@@ -42,7 +42,7 @@ async def test_a_tool_that_was_there_once_is_gone_and_not_called(rig: GatewayRig
     assert (told["code"], told["server"], told["tool"]) == ("tool_gone", "alpha", "alpha__one")
     assert told["retry"] == "no"
     assert rig.access.requests == []
-    assert rig.recorder.of(CallRefused) == [CallRefused("alpha", "alpha__one", "tool_gone")]
+    assert rig.recorder.of(CallRefused) == [CallRefused("alpha", "one", "tool_gone")]
 
 
 async def test_a_tool_of_a_removed_server_is_gone(rig: GatewayRig) -> None:

@@ -127,7 +127,7 @@ async def test_arguments_that_do_not_fit_the_inner_tool_are_refused_in_its_name(
     told = refused(await rig.result("tools/call", through("alpha__one", x=1)))
     assert (told["code"], told["tool"], told["server"]) == ("bad_arguments", "alpha__one", "alpha")
     assert rig.access.requests == []
-    assert [fact.name for fact in rig.recorder.of(CallRefused)] == ["alpha__one"]
+    assert [fact.name for fact in rig.recorder.of(CallRefused)] == ["one"]
 
 
 async def test_an_unknown_name_is_answered_with_names_like_it(rig: GatewayRig) -> None:

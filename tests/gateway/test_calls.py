@@ -197,7 +197,7 @@ async def test_arguments_over_the_limit_are_refused_and_not_sent() -> None:
     assert told["code"] == "limit_exceeded"
     assert "argument_bytes" in told["message"]
     assert rig.access.requests == []
-    assert rig.recorder.of(CallRefused) == [CallRefused("alpha", "alpha__one", "limit_exceeded")]
+    assert rig.recorder.of(CallRefused) == [CallRefused("alpha", "one", "limit_exceeded")]
 
 
 MIRRORING = tool("where", region={"type": "string", "x-mcp-header": "Region"})

@@ -167,7 +167,7 @@ async def test_under_search_no_prefix_breaks_and_the_events_are_those_of_the_too
     assert (len(prompt.requests), prompt.broken) == (5, 0)
     sent, refused = gateway.recorder.of(CallForwarded), gateway.recorder.of(CallRefused)
     assert [(it.server, it.name, it.outcome) for it in sent] == [("shop", KEY, "ok")] * 2
-    assert [(it.server, it.name, it.code) for it in refused] == [("shop", NAME, "schema_changed")]
+    assert [(it.server, it.name, it.code) for it in refused] == [("shop", KEY, "schema_changed")]
     assert len([it for it in gateway.recorder.of(Refreshed) if it.kind == "tools"]) == 2
     assert gateway.recorder.of(HostNotified) == []
 

@@ -104,7 +104,7 @@ def test_vectors_that_are_none_poison_no_other() -> None:
     index = NumpyVectors(2)
     good = np.array([1, 0], "<f4").tobytes()
     rows = [np.array(row, "<f4").tobytes() for row in ([np.nan, 0], [np.inf, 1], [1e38, 1e38])]
-    index.replace("g", [good, *rows], [good, *rows])
-    assert index.similarities(good)["g"][0] == pytest.approx(1)
+    index.prepared("g", [good, *rows], [good, *rows])()
+    assert index.comparison(good)()["g"][0] == pytest.approx(1)
     for odd in rows:
-        assert index.similarities(odd, [odd])["g"] == [0, 0, 0, 0]
+        assert index.comparison(odd, [odd])()["g"] == [0, 0, 0, 0]

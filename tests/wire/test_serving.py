@@ -65,7 +65,7 @@ async def serving(service: FakeService, host: str = "127.0.0.1") -> AsyncGenerat
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(run)
         name = "[::1]" if ":" in host else "127.0.0.1"
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             yield Served(f"http://{name}:{port}/mcp", client, stop)
         stop.cancel()
 
@@ -212,7 +212,7 @@ async def test_a_request_in_progress_is_finished_when_the_server_ends() -> None:
 
     service.script = work
     answers: list[httpx2.Response] = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with serving(service) as served, anyio.create_task_group() as tasks:
             call = served.modern("tools/call", {"name": "t"})
 

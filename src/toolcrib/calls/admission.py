@@ -20,7 +20,7 @@ from toolcrib.catalog.reading import Reading
 from toolcrib.core.admit import Asked, Go, admit
 from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item, Kind
-from toolcrib.errors import LimitExceeded, NotAllowed, RefreshFailed, ToolGone
+from toolcrib.errors import BadArguments, LimitExceeded, NotAllowed, RefreshFailed, ToolGone
 from toolcrib.facts import Finding
 from toolcrib.ports import Observer, SchemaChecker, SchemaFault, Unchecked
 from toolcrib.settings import Limits
@@ -168,6 +168,11 @@ class Admission:
             size = len(encode(call.arguments))
         except NotFinite as broken:
             raise self._refusals.no_json(call, broken) from None
+        except RecursionError:
+            raise BadArguments(
+                "the arguments are nested deeper than any tool takes, so the call was not sent",
+                server=call.server,
+            ) from None
         if size > (limit := self._limits.argument_bytes):
             raise LimitExceeded(
                 f"the arguments have {size} bytes, more than argument_bytes allows ({limit})",

@@ -102,14 +102,14 @@ class Pipeline:
         except InputNeeded as asking:
             return dict(asking.result)
         except ToolcribError as error:
-            self._observer.note(CallRefused(call.server, call.name, error.code))
+            self._observer.note(CallRefused(call.server, call.key, error.code))
             raise
         try:
             return await self._forwarded(call, admitted)
         except InputNeeded as asking:
             return dict(asking.result)
         except ToolcribError as error:
-            self._observer.note(CallFailed(call.server, call.name, error.code))
+            self._observer.note(CallFailed(call.server, call.key, error.code))
             raise
 
     # ---- before it is sent ----

@@ -10,6 +10,7 @@ from toolcrib.cli.commands.changes import diff, probe, watch
 from toolcrib.cli.commands.decisions import approve, login
 from toolcrib.cli.commands.evaluation import bench
 from toolcrib.cli.commands.gateway import serve
+from toolcrib.cli.commands.programs import run
 from toolcrib.version import __version__
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ app.command("list")(list_)
 app.command()(search)
 app.command()(show)
 app.command()(call)
+app.command()(run)
 app.command()(watch)
 app.command()(diff)
 app.command()(approve)

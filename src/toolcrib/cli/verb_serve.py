@@ -19,7 +19,6 @@ from toolcrib.config.keys import installation_key
 from toolcrib.config.loading import Loaded
 from toolcrib.config.watching import watch
 from toolcrib.crib import Crib
-from toolcrib.discovery.exposing.exposing import check_available
 from toolcrib.discovery.meta.definitions import instructions
 from toolcrib.gateway.discovering import discovered
 from toolcrib.gateway.server import Gateway, Particulars
@@ -61,7 +60,6 @@ async def serve(source: Source, output: Output, serving: Serving) -> Exit:
     if loaded is not None and not loaded.files:
         raise nobody_to_ask(loaded)
     settings = _overridden(settings, serving)
-    check_available(settings.gateway.exposure, settings.exposure)
     observation = Observation(settings, log_format=serving.log_format, log_level=serving.log_level)
     keys, problem = installation_key()
     output.tell([problem] if problem is not None else [])

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from toolcrib.calls.call import Requester
 from toolcrib.codemode.values import NotPlain, plain
 from toolcrib.core.jsontypes import is_object
+from toolcrib.core.quoting import quoted
 from toolcrib.errors import BadArguments, ToolGone
 from toolcrib.ports import Called
 
@@ -36,19 +37,24 @@ class Callees(Protocol):
         """What a function stands for; None: nothing."""
         ...
 
-    async def raw(self, server: str, tool: str, requester: Requester) -> Callee:
-        """A tool by the names that its server gives.
+    async def reach(self, server: str, requester: Requester) -> None:
+        """Have a server there, which a call is about to go to.
 
         Raises:
             ToolGone: There is none; it names what looks like it.
+            NotAllowed: Its caller has not enabled it.
         """
         ...
 
+    def in_own_names(self, gone: ToolGone, server: str, tool: str) -> ToolGone:
+        """The error for a tool that is gone, with the names that programs call by."""
+        ...
 
-async def callee_of(
-    called: Called, callees: Callees, requester: Requester
-) -> tuple[Callee, dict[str, Any]]:
+
+def callee_of(called: Called, callees: Callees) -> tuple[Callee, dict[str, Any]]:
     """The tool that a program called, and its arguments; nothing of a call is taken on trust.
+
+    Whether there is such a tool is not said for raw names.
 
     Raises:
         ToolGone: It stands for none.
@@ -56,12 +62,16 @@ async def callee_of(
     """
     if (called.module, called.function) == (TOOLCRIB, RAW):
         server, tool, arguments = _raw(called)
-        return await callees.raw(server, tool, requester), arguments
+        return Callee(server, tool), arguments
     callee = callees.named(called.module, called.function)
     if callee is None:
         raise ToolGone(f"there is no function {called.module}.{called.function}")
     given = _given(called)
-    return callee, {callee.originals.get(name, name): it for name, it in given.items()}
+    arguments = {callee.originals.get(name, name): it for name, it in given.items()}
+    if len(arguments) < len(given):
+        twice = next(name for name in given if callee.originals.get(name, name) != name)
+        raise BadArguments(f"{quoted(twice)} is given twice, also as its own name")
+    return callee, arguments
 
 
 def _given(called: Called) -> dict[str, Any]:

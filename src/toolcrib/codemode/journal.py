@@ -42,11 +42,15 @@ class Row:
     call: int = 0
     """Its number in the runtime."""
     place: Place = NOWHERE
+    flow: str = ""
+    """The server whose answers may be part of it, where a person has to agree to that first."""
     outcome: Outcome = "queued"
     detail: str = ""
     """Of what did not simply return: why, in one line."""
     answer: Answer | None = None
     """What the program was told; kept where it may have to be told again."""
+    size: int = 0
+    """Bytes of what it returned, as JSON."""
     settled: int = 0
     """From 1, in the order in which answers came; 0: there is none yet."""
 

@@ -52,16 +52,23 @@ class Telling:
         Raises:
             ScriptFailed: What it returned is no JSON.
         """
+        parts = [await self._value(requester, self.returned(done))]
+        parts += await self._printed(requester, done.progress.printed, done.progress.printed_bytes)
+        return {"content": [{"type": "text", "text": "\n".join(filter(None, parts))}]}
+
+    def returned(self, done: Done) -> Any:
+        """What a program returned, as JSON.
+
+        Raises:
+            ScriptFailed: It is none.
+        """
         try:
-            value = plain(done.value)
+            return plain(done.value)
         except NotPlain as broken:
             message = f"TypeError: a program returns JSON values: {broken}"
             raise self.failure(
                 Broken("raised", message, (), executed=True, progress=done.progress)
             ) from None
-        parts = [await self._value(requester, value)]
-        parts += await self._printed(requester, done.progress.printed, done.progress.printed_bytes)
-        return {"content": [{"type": "text", "text": "\n".join(filter(None, parts))}]}
 
     def failure(self, broken: Broken) -> ScriptFailed:
         """The error for a program that ended otherwise, with the list of its calls."""
@@ -76,7 +83,7 @@ class Telling:
                 "why": broken.why,
                 "executed": broken.executed,
                 "line": broken.trace[-1].line if broken.trace else 0,
-                "calls": [_row(row) for row in rows],
+                "calls": [told_row(row) for row in rows],
             },
         )
 
@@ -142,7 +149,8 @@ def _counted(rows: tuple[Row, ...]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
 
 
-def _row(row: Row) -> dict[str, Any]:
+def told_row(row: Row) -> dict[str, Any]:
+    """A call of a program, for programs."""
     return {
         "number": row.number,
         "server": row.server,

@@ -27,6 +27,10 @@ class Printout:
             self._kept += len(part)
             self._parts.append(part.decode("utf-8", "ignore"))
 
+    def miss(self, dropped: int) -> None:
+        """So many characters were printed that never came here."""
+        self.size += dropped
+
     @property
     def text(self) -> str:
         """What is kept."""

@@ -2,10 +2,11 @@
 
 result = await programs.run(Source("python", code), requester)
 result = await programs.run(source, requester, retry)      # a person has answered
+ran = await programs.finish(source, requester)             # for whoever reads no `CallToolResult`
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from anyio import to_thread
@@ -14,16 +15,17 @@ from toolcrib.calls.call import Requester, Retry
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.codemode.broker import Around, Pipeline
 from toolcrib.codemode.modules import CalleesOf, Modules, View
-from toolcrib.codemode.output import Telling
+from toolcrib.codemode.output import Telling, told_row
 from toolcrib.codemode.program_run import Aside, Broken, Done, Ending, ProgramRun
 from toolcrib.codemode.progress import START, Progress
 from toolcrib.codemode.put_aside import PutAside
+from toolcrib.codemode.ran import Ran
 from toolcrib.codemode.shelf import Shelf
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed
 from toolcrib.core.program.problem import Problem
 from toolcrib.core.program.python import Bounds, Checked, check_python, too_large
-from toolcrib.errors import LimitExceeded, RetryRefused, SnapshotRefused
+from toolcrib.errors import LimitExceeded, RetryRefused, SnapshotRefused, ToolcribBug
 from toolcrib.facts import ProgramEnded, ProgramStarted
 from toolcrib.ports import Abilities, Clock, Observer, Program, Sandboxes
 from toolcrib.settings import CodeSettings, Language
@@ -77,6 +79,8 @@ class _Begun:
     view: View
     abilities: Abilities
     servers: Collection[str]
+    before: Progress = START
+    retries: Mapping[int, Retry] = field(default_factory=dict[int, Retry])
 
 
 class Programs:
@@ -98,8 +102,36 @@ class Programs:
             RetryRefused: What it brings back is not good for this program.
             LimitExceeded: It is too large to wait for a person.
         """
-        if retry is not None:
-            return await self._gone_on(source, requester, retry)
+        begun = await self._begun(source, requester, retry)
+        ending = await self._ended(begun, requester)
+        return await self._told(ending, begun, requester)
+
+    async def finish(self, source: Source, requester: Requester) -> Ran:
+        """What a program brought, as it is; the requester is asked meanwhile, or not at all.
+
+        Raises as `run` does.
+        """
+        begun = await self._anew(source, requester)
+        match await self._ended(begun, replace(requester, takes_rounds=False)):
+            case Done(_, progress) as done:
+                return Ran(
+                    value=self._around.telling.returned(done),
+                    printed=progress.printed,
+                    printed_bytes=progress.printed_bytes,
+                    calls=tuple(map(told_row, progress.rows)),
+                    seconds=progress.seconds,
+                )
+            case Broken() as broken:
+                raise self._around.telling.failure(broken)
+            case Aside():
+                raise ToolcribBug("a program was put aside for a person who is not asked later")
+
+    async def _begun(self, source: Source, requester: Requester, retry: Retry | None) -> _Begun:
+        if retry is None:
+            return await self._anew(source, requester)
+        return await self._gone_on(source, requester, retry)
+
+    async def _anew(self, source: Source, requester: Requester) -> _Begun:
         around = self._around
         sandbox = around.sandboxes.sandbox(source.language)
         abilities = await sandbox.abilities()
@@ -117,10 +149,9 @@ class Programs:
             started_at=around.clock.now().wall if frozen else None,
             seed=run if frozen else "",
         )
-        begun = _Begun(run, source, program, view, abilities, servers)
-        return await self._ended(begun, requester, START, {})
+        return _Begun(run, source, program, view, abilities, servers)
 
-    async def _gone_on(self, source: Source, requester: Requester, retry: Retry) -> dict[str, Any]:
+    async def _gone_on(self, source: Source, requester: Requester, retry: Retry) -> _Begun:
         around = self._around
         aside, retries = await around.shelf.take(requester, source.mark, retry)
         sandbox = around.sandboxes.sandbox(source.language)
@@ -138,8 +169,9 @@ class Programs:
             seed=aside.seed,
         )
         view = View(view.modules, aside.callees, view.names)
-        begun = _Begun(aside.run, source, program, view, abilities, servers)
-        return await self._ended(begun, requester, aside.progress, retries)
+        return _Begun(
+            aside.run, source, program, view, abilities, servers, aside.progress, retries
+        )
 
     async def _checked(self, source: Source, abilities: Abilities, view: View) -> Checked:
         """What can be said of the text alone."""
@@ -161,11 +193,9 @@ class Programs:
             return check()
         return await to_thread.run_sync(check)
 
-    async def _ended(
-        self, begun: _Begun, requester: Requester, before: Progress, retries: Mapping[int, Retry]
-    ) -> dict[str, Any]:
-        """Run it, and tell how it ended."""
-        around = self._around
+    async def _ended(self, begun: _Begun, requester: Requester) -> Ending:
+        """Run it, and note how it ended."""
+        around, before = self._around, begun.before
         language = begun.source.language
         around.observer.note(ProgramStarted(begun.run, language, begun.source.mark))
         callees = CalleesOf(begun.view.callees, around.access, begun.servers)
@@ -176,7 +206,7 @@ class Programs:
             requester,
             run=begun.run,
             before=before,
-            retries=retries,
+            retries=begun.retries,
         )
         why, progress = "cancelled", before
         try:
@@ -189,7 +219,7 @@ class Programs:
         finally:
             calls, seconds = len(progress.rows), progress.seconds
             around.observer.note(ProgramEnded(begun.run, why, calls, seconds))
-        return await self._told(ending, begun, requester)
+        return ending
 
     async def _told(self, ending: Ending, begun: _Begun, requester: Requester) -> dict[str, Any]:
         around = self._around

@@ -106,13 +106,21 @@ def _member(place: str, key: str) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    """A number as JSON has it; what no float can hold stays text."""
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(digits)
+    return value
 
 
 def _block(block: object) -> Any:

@@ -37,9 +37,16 @@ class AskedNames:
         """The exposed name and the definition of a tool.
 
         Raises:
-            ToolGone: There is none of that name; it says which ones look like it.
+            ToolGone: There is none of that name; it says which ones look like it. Or there are
+                two: where original names are exposed, one can be what providers are told for
+                another one.
         """
         exposed = name if name in self._definitions else self._legal.get(name, "")
+        if self._legal.get(name, exposed) != exposed:
+            raise ToolGone(
+                f"The name {quoted(name, _NAME)} stands for two tools. Nothing was sent.",
+                remedy="expose qualified names, or deny one of the tools",
+            )
         if exposed:
             return exposed, self._definitions[exposed]
         similar = near(name, islice(self._definitions, _AMONG))

@@ -6,11 +6,13 @@ that changed keeps its old definition in the prefix and the change is told in wo
 is appended. Only `begin` makes a new list, where the conversation may pay for it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from toolcrib.context.exhibit import Exhibit, Exposed
+from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 
 _LOGGED: Final = 20_000
@@ -61,6 +63,7 @@ class Searchable:
 
 
 _PARTS: Final = 3
+_NUMBER: Final = re.compile("[0-9]{1,15}")
 
 Event = Appeared | Vanished | Altered | Searchable
 
@@ -82,8 +85,8 @@ class Mark:
     def read(cls, text: str) -> "Mark":
         """The mark that was written as this text; ValueError for any other text."""
         parts = text.split(".")
-        if len(parts) != _PARTS or not all(it.isascii() and it.isdigit() for it in parts):
-            raise ValueError(f"{text!r} is no mark of a conversation; use one that `mark` gave")
+        if len(parts) != _PARTS or not all(map(_NUMBER.fullmatch, parts)):
+            raise ValueError(f"{quoted(text)} is no mark of a conversation; use one that it gave")
         return cls(*map(int, parts))
 
 
@@ -116,20 +119,24 @@ class Conversation:
         """This moment."""
         return Mark(self._forgotten + len(self._events), self._lists, len(self.lines))
 
-    def begin(self, exhibit: Exhibit) -> None:
+    def begin(self, exhibit: Exhibit, *, used: Iterable[Exposed] = ()) -> None:
         """Show what is there now as a new list; where it goes on as the old one, it is no new one.
 
-        Differences from what was shown before are logged all the same.
+        Deferred tools that were used stand behind what is visible. Differences from what was shown
+        before are logged all the same.
         """
         before, held = list(self.lines), set(self._shown)
         self._note_differences(exhibit)
-        self.lines = [*_meta_lines(exhibit.meta), *map(_line, exhibit.visible)]
-        if self.lines[: len(before)] != before:
-            self._lists += 1
-        self.begun_with = len(self.lines)
+        self.lines = [*_meta_lines(exhibit.meta), *map(_line, (*exhibit.visible, *used))]
+        goes_on = self.lines[: len(before)] == before
+        self._lists += not goes_on
+        if not (before and goes_on):
+            self.begun_with = len(self.lines)
         self.offered = {it.name: _line(it) for it in exhibit.deferred}
         self._shown = {line.name: line for line in self.lines}
-        self._latest = {it.name: it.item for it in (*exhibit.visible, *exhibit.deferred)}
+        # One that is gone may come back as another one, which those who saw it have to be told.
+        gone = {name: self._latest[name] for name in self._latest if name not in self.now}
+        self._latest = gone | {name: it.item for name, it in self.now.items()}
         self._gone, self._told = set(), {}
         for line in self.lines if before else ():
             if line.item is not None and line.name not in held:
@@ -165,6 +172,17 @@ class Conversation:
         line = self._shown.get(name) or offered.get(name)
         return "" if line is None or line.item is None else line.item.contract
 
+    def since(self, text: str) -> Mark:
+        """The mark of this conversation that was written as this text.
+
+        Raises:
+            ValueError: It is none, or of a moment that has not come: it is another one's.
+        """
+        mark, now = Mark.read(text), self.mark
+        if mark.events > now.events or mark.lists > now.lists:
+            raise ValueError(f"{quoted(text)} is a mark of another conversation")
+        return mark
+
     def events_since(self, mark: Mark) -> list[Event]:
         """What happened after a mark, as far back as is remembered."""
         return self._events[max(0, mark.events - self._forgotten) :]
@@ -182,8 +200,8 @@ class Conversation:
             self.lines.append(line)
             self._shown[line.name] = line
             if line.item is not None:
-                self._latest[line.name] = line.item
                 self._log(Appeared(line.name))
+                self._alter(line.name, line.item)
 
     def _note_differences(self, exhibit: Exhibit) -> None:
         self.now = {it.name: it for it in (*exhibit.visible, *exhibit.deferred)}
@@ -198,7 +216,6 @@ class Conversation:
             self._log(Searchable(joined, left))
 
     def _note(self, name: str, now: Exposed | None) -> None:
-        latest = self._latest.get(name)
         if now is None:
             if name not in self._gone:
                 self._gone.add(name)
@@ -207,9 +224,13 @@ class Conversation:
         if name in self._gone:
             self._gone.discard(name)
             self._log(Appeared(name))
-        if latest is not None and latest.fingerprint != now.item.fingerprint:
-            self._log(Altered(name, latest, now.item))
-        self._latest[name] = now.item
+        self._alter(name, now.item)
+
+    def _alter(self, name: str, now: Item) -> None:
+        latest = self._latest.get(name)
+        if latest is not None and latest.fingerprint != now.fingerprint:
+            self._log(Altered(name, latest, now))
+        self._latest[name] = now
 
     def _log(self, event: Event) -> None:
         self._events.append(event)

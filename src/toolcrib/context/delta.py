@@ -51,6 +51,9 @@ class Delta:
     """Whether the definitions of then stand unchanged at the front of those of now."""
     cost_of_a_miss: int = 0
     """Tokens, estimated, that the next request has to read anew because of the difference."""
+    unsaid: frozenset[str] = frozenset()
+    """Names of changed tools of which the text has no room to say how; a call by what was seen of
+    them is refused, and the refusal does."""
     text: str = ""
     """One text for the model, to be put behind what was said so far; empty: there is nothing."""
 
@@ -77,6 +80,8 @@ class _Folded:
             case Appeared(name):
                 _either(name, self.appeared, self.vanished)
             case Vanished(name):
+                if name in self.appeared:
+                    self.altered.pop(name, None)
                 _either(name, self.vanished, self.appeared)
             case Altered(name, before, after):
                 earlier = self.altered.pop(name, None)
@@ -110,6 +115,7 @@ def delta_of(
     folded = _Folded(conversation.events_since(since))
     contracts = {name: it for name, it in folded.altered.items() if it.contract_changed}
     survives = conversation.goes_on_since(since)
+    text, unsaid = _text(folded, contracts, keeps_old=survives, can_search=can_search)
     return Delta(
         since=str(since),
         mark=str(conversation.mark),
@@ -122,7 +128,8 @@ def delta_of(
         left=folded.left,
         prefix_survives=survives,
         cost_of_a_miss=cost,
-        text=_text(folded, contracts, keeps_old=survives, can_search=can_search),
+        unsaid=unsaid,
+        text=text,
     )
 
 
@@ -139,22 +146,29 @@ def _net(more: dict[str, int], fewer: dict[str, int], counts: Iterable[tuple[str
 
 def _text(
     folded: _Folded, contracts: Mapping[str, Changed], *, keeps_old: bool, can_search: bool
-) -> str:
+) -> tuple[str, frozenset[str]]:
     parts: list[str] = []
+    unsaid: list[str] = []
     if folded.vanished:
         parts.append(f"Removed, not to be called any more: {_names(folded.vanished)}.")
     room = _TEXT
     for name, change in contracts.items():
+        if room <= 0:
+            unsaid.append(name)
+            continue
         part = _change(name, change, room if keeps_old else 0)
         room -= len(part)
         parts.append(part)
+    if unsaid:
+        parts.append(f"Changed, too: {_names(unsaid)}.")
     if folded.appeared:
         parts.append(f"New: {_names(folded.appeared)}; see their definitions.")
     if can_search and folded.joined:
         parts.append(f"More tools can be found now: {_numbers(folded.joined)}.")
     if can_search and folded.left:
         parts.append(f"Fewer tools can be found now: {_numbers(folded.left)}.")
-    return "\n".join(["Your tools have changed.", *parts]) if parts else ""
+    text = "\n".join(["Your tools have changed.", *parts]) if parts else ""
+    return text, frozenset(unsaid)
 
 
 def _change(name: str, change: Changed, room: int) -> str:

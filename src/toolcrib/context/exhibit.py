@@ -57,8 +57,8 @@ class Caller(Protocol):
         Args:
             name: As exposed.
             arguments: Never None: without arguments it is empty.
-            seen: The contract under which the model saw the tool; empty: not known, so that what
-                was shown to this caller otherwise counts.
+            seen: The contract under which the model saw the tool, for `call_tool` the one that it
+                calls; empty: not known, so that what was shown to this caller otherwise counts.
 
         Raises:
             ToolcribError: It was not made, or brought nothing.

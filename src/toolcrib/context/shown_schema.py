@@ -11,10 +11,11 @@ from typing import Any, Final
 from toolcrib.context.schemas.enum_words import SHOWN
 from toolcrib.context.schemas.keywords import plain_text
 from toolcrib.context.schemas.profiles import SHOWN_WHOLE, Profile
-from toolcrib.context.schemas.schema_copy import copy_schema
+from toolcrib.context.schemas.schema_copy import TooManySchemas, copy_schema
 from toolcrib.core.canonical import canonical
 from toolcrib.core.jsontypes import JsonObject, is_object
-from toolcrib.core.quoting import excerpt
+from toolcrib.core.quoting import excerpt, has_surrogates
+from toolcrib.core.schema import subschemas
 
 ROOM: Final = 16_384
 """Bytes of one definition as compact JSON."""
@@ -22,6 +23,11 @@ ROOM: Final = 16_384
 _LEAST: Final = 512
 _STEPS: Final = ((64, 2_000), (24, 400), (12, 160), (6, 80), (3, 60), (1, 40))
 """Levels and characters of each description, from a whole schema down to a list of its names."""
+
+_SMALLEST: Final = 8
+"""Bytes that one schema takes at least where it says anything; more of them need not be tried."""
+
+_REFERRED: Final = frozenset({"$defs", "definitions"})
 
 _HINTS: Final = ("destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint")
 
@@ -64,14 +70,23 @@ def shown_definition(
 
 def shown_schema(schema: JsonObject, *, room: int = ROOM, values: int = SHOWN) -> JsonObject:
     """A schema within about `room` bytes: without its longer words first, then less deep."""
-    copy: JsonObject = {}
+    most = room // _SMALLEST
+    known = _down_to(schema, most)
     for depth, text in _STEPS:
-        copy = copy_schema(schema, _bounded(depth, text, values)).schema
+        if known[min(depth + 1, len(known) - 1)] > most:
+            continue
+        try:
+            copy = copy_schema(schema, _bounded(depth, text, values, most)).schema
+        except TooManySchemas:
+            continue
         if len(canonical(copy)) <= room:
             return copy
-    names = sorted(copy.get("properties", {}))
+    members = schema.get("properties")
+    names = sorted(members) if is_object(members) else []
     kept: list[str] = []
     for name in names:
+        if has_surrogates(name):
+            continue
         room -= len(canonical(name)) + 4
         if room < 200:  # noqa: PLR2004 - for the sentence below
             break
@@ -80,5 +95,20 @@ def shown_schema(schema: JsonObject, *, room: int = ROOM, values: int = SHOWN) -
     return {"type": "object", "properties": {name: {} for name in kept}, "description": told}
 
 
-def _bounded(depth: int, text: int, values: int) -> Profile:
-    return replace(SHOWN_WHOLE, depth=depth, text=text, values=values)
+def _down_to(schema: JsonObject, most: int) -> list[int]:
+    """How many schemas there are down to each level, without references, until there are more."""
+    found = [1]
+    level = [schema]
+    while level and found[-1] <= most:
+        level = [
+            inner
+            for node in level
+            for step, inner in subschemas(node)
+            if step[0] not in _REFERRED and is_object(inner)
+        ]
+        found.append(found[-1] + len(level))
+    return found
+
+
+def _bounded(depth: int, text: int, values: int, nodes: int) -> Profile:
+    return replace(SHOWN_WHOLE, depth=depth, text=text, values=values, nodes=nodes)

@@ -7,13 +7,13 @@ await toolset.refresh()                     # between two turns
 news = toolset.delta(since=mark)            # news.text goes behind the conversation
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, Literal
 
 import anyio
 
 from toolcrib.context.asked import AskedNames, asked_arguments
-from toolcrib.context.conversation import Mark
 from toolcrib.context.delta import Delta, delta_of
 from toolcrib.context.exhibit import Caller, Exhibit, Exhibits, Exposed
 from toolcrib.context.forms import Forms
@@ -121,12 +121,14 @@ class Toolset(Forms):
         # One at a time: of two at once, the older content could be taken last.
         async with self._turn:
             if policy == "rewrite":
-                self._take(await self._exhibits.current(self._wanted), self._conversation.begin)
+                exhibit = await self._exhibits.current(self._wanted)
                 self._room = self._pinned_tokens
+                used = self._fitting(self._used(), {it.name: it for it in exhibit.deferred})
+                self._take(exhibit, partial(self._conversation.begin, used=used))
             else:
                 exhibit = await self._exhibits.current(self._exhibit.exposure)
                 self._take(exhibit, self._conversation.take)
-        self.show(*(name for name, times in self._uses.items() if 0 < self._pin_used <= times))
+        self.show(*self._used())
 
     def show(self, *names: str) -> tuple[str, ...]:
         """Append deferred tools to what is shown, while `pinned_tokens` last.
@@ -134,15 +136,9 @@ class Toolset(Forms):
         Returns:
             The names that were appended now.
         """
-        shown: list[Exposed] = []
-        for name in dict.fromkeys(names):
-            found = self._conversation.now.get(name)
-            if found is None or self._conversation.is_shown(name):
-                continue
-            cost = self._costs.of(name, found.item)
-            if cost <= self._room:
-                self._room -= cost
-                shown.append(found)
+        conversation = self._conversation
+        hidden = {it: conversation.now[it] for it in names if it in conversation.now}
+        shown = self._fitting([it for it in hidden if not conversation.is_shown(it)], hidden)
         self._conversation.append(shown)
         return tuple(it.name for it in shown)
 
@@ -158,10 +154,10 @@ class Toolset(Forms):
                 a cache loses with them; goes into `cost_of_a_miss`.
 
         Raises:
-            ValueError: `since` is no mark.
+            ValueError: `since` is no mark of this conversation.
         """
         conversation = self._conversation
-        mark = self._last if since is None else Mark.read(since)
+        mark = self._last if since is None else conversation.since(since)
         kept = mark.lines if conversation.goes_on_since(mark) else 0
         fresh = len(conversation.lines) > kept or not conversation.goes_on_since(mark)
         found = delta_of(
@@ -171,7 +167,8 @@ class Toolset(Forms):
             can_search=bool(self._exhibit.meta),
         )
         for name, change in zip(found.changed_names, found.changed, strict=True):
-            conversation.told(name, change.after)
+            if name not in found.unsaid:
+                conversation.told(name, change.after)
         self._last = conversation.mark
         return found
 
@@ -195,13 +192,15 @@ class Toolset(Forms):
             given = asked_arguments(exposed, definition, arguments)
         except ToolcribError as error:
             return self._caller.refusal(error, name)
-        self._count(exposed, given)
+        inner = given.get("name") if exposed == CALL_TOOL else exposed
+        meant = inner if isinstance(inner, str) else exposed
+        self._count(meant)
         try:
-            seen = self._conversation.seen(exposed)
+            seen = self._conversation.seen(meant)
             return await self._caller.call(exposed, given, seen=seen)
         except SchemaChanged as error:
-            self._conversation.informed(exposed)
-            return self._caller.refusal(error, exposed)
+            self._conversation.informed(meant)
+            return self._caller.refusal(error, meant)
         except ToolcribError as error:
             return self._caller.refusal(error, exposed)
 
@@ -216,11 +215,24 @@ class Toolset(Forms):
             for line in self._conversation.lines[after:]
         )
 
-    def _count(self, exposed: str, arguments: Mapping[str, Any]) -> None:
+    def _count(self, name: str) -> None:
         """Count the use of a tool, called by its name or through `call_tool`."""
-        inner = arguments.get("name") if exposed == CALL_TOOL else exposed
-        if self._pin_used and isinstance(inner, str) and inner in self._conversation.now:
-            self._uses[inner] = self._uses.get(inner, 0) + 1
+        if self._pin_used and name in self._conversation.now:
+            self._uses[name] = self._uses.get(name, 0) + 1
+
+    def _used(self) -> list[str]:
+        """The tools that were used often enough to be shown."""
+        return [name for name, times in self._uses.items() if 0 < self._pin_used <= times]
+
+    def _fitting(self, names: Iterable[str], there: Mapping[str, Exposed]) -> list[Exposed]:
+        """Those of the tools that are there, in this order, for which there is room; it shrinks."""
+        fitting: list[Exposed] = []
+        for found in (there[name] for name in names if name in there):
+            cost = self._costs.of(found.name, found.item)
+            if cost <= self._room:
+                self._room -= cost
+                fitting.append(found)
+        return fitting
 
     def _take(self, exhibit: Exhibit, into: Callable[[Exhibit], None]) -> None:
         lists = self._conversation.mark.lists

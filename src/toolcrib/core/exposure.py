@@ -6,9 +6,10 @@ and shrink a little never change what is shown in the middle of a conversation.
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import Literal
 
 Shown = Literal["full", "search", "code"]
@@ -99,13 +100,14 @@ def pin(
         cost: The tokens of one of them; asked only for names that were chosen.
         budget: Tokens of all of them together.
     """
-    exact, shells = set(patterns), [it for it in patterns if any(c in it for c in "*?[")]
+    exact = set(patterns)
+    shells = {it: re.compile(translate(it)) for it in exact if any(c in it for c in "*?[")}
     taken: list[str] = []
     beyond: list[str] = []
     idle = dict.fromkeys(patterns)
     tokens = 0
     for name in names if exact else ():
-        matching = [pattern for pattern in shells if fnmatchcase(name, pattern)]
+        matching = [pattern for pattern, shell in shells.items() if shell.match(name)]
         if name in exact:
             matching.append(name)
         if not matching:

@@ -12,7 +12,7 @@ parses a name back: a table does it.
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
@@ -101,11 +101,39 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
+class Present:
+    """The servers that are there for one caller: only these decide what a name means to it."""
+
+    listed: frozenset[str]
+    """There for everybody: no other server takes a plain name from one of these."""
+    enabled: frozenset[str] = frozenset()
+    """There because this caller enabled them."""
+
+    @classmethod
+    def of(cls, listed: Iterable[str], there: Iterable[str]) -> "Present":
+        """Those that are listed, and all others that are there."""
+        first = frozenset(listed)
+        return cls(first, frozenset(there) - first)
+
+    def __contains__(self, server: str) -> bool:
+        """Whether a server is there."""
+        return server in self.listed or server in self.enabled
+
+    def holder(self, having: Iterable[str]) -> str | None:
+        """Of the servers that have a plain name, the one it stands for; None: none, or several."""
+        every = tuple(having)
+        listed = [server for server in every if server in self.listed]
+        claims = listed or [server for server in every if server in self.enabled]
+        return claims[0] if len(claims) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
 class NameTable:
     """Exposed names and what they stand for: the only way back from a name."""
 
     entries: Mapping[str, Original]
-    """By exposed name, in the order of (server id, original name), by code point."""
+    """By exposed name, in the order of (server id, original name), by code point; those of servers
+    that come first before all others."""
     collided: Mapping[str, tuple[Quarantined, ...]]
     """By server: definitions kept out because another server's has the same exposed name."""
 
@@ -116,23 +144,35 @@ class NameTable:
         *,
         style: Style = "qualified",
         limit: int = DEFAULT_LIMIT,
+        first: Collection[str] | None = None,
     ) -> "NameTable":
         """A table over the items of several servers, by server id.
 
         Definitions that collide are all kept out, so that which one answers never depends on who
         came first. In style `qualified` that takes a collision of hashes.
+
+        Args:
+            catalogs: The items, by server id.
+            style: Of exposed names.
+            limit: Most characters of a qualified name.
+            first: Servers that no other one takes a name from; None: all are equal.
         """
+        ahead = frozenset(catalogs if first is None else first)
         claims: dict[str, list[Original]] = {}
-        for server in sorted(catalogs):
+        for server in sorted(catalogs, key=lambda server: (server not in ahead, server)):
             for item in sorted(catalogs[server], key=lambda item: item.key):
                 name = expose(server, item.key, style=style, limit=limit)
                 claims.setdefault(name, []).append(Original(server, item))
-        entries = {name: claimed[0] for name, claimed in claims.items() if len(claimed) == 1}
+        entries: dict[str, Original] = {}
         collided: dict[str, tuple[Quarantined, ...]] = {}
-        for claimed in claims.values():
-            for original in claimed if len(claimed) > 1 else ():
-                kept_out = _collision(original, claimed)
-                collided[original.server] = (*collided.get(original.server, ()), kept_out)
+        for name, claimed in claims.items():
+            rivals = [it for it in claimed if it.server in ahead] or claimed
+            if len(rivals) == 1:
+                entries[name] = rivals[0]
+            for original in claimed:
+                if entries.get(name) is not original:
+                    kept_out = _collision(original, claimed)
+                    collided[original.server] = (*collided.get(original.server, ()), kept_out)
         return cls(entries, collided)
 
     def resolve(self, exposed: str) -> Original | None:

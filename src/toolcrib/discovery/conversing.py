@@ -9,7 +9,7 @@ from toolcrib.context.exhibit import Exhibit
 from toolcrib.core.exposure import Wanted
 from toolcrib.discovery.discovering import Discovery
 from toolcrib.discovery.meta.definitions import CALL
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import SchemaChanged, ToolcribError
 
 Call = Callable[[str, Mapping[str, Any] | None, str], Awaitable[dict[str, Any]]]
 """Calls a tool: (exposed name, arguments, contract that was seen) -> result for a model."""
@@ -39,7 +39,9 @@ class Conversing:
         if name == CALL:
             inner = meta.inner(arguments)
             try:
-                return await self._call(inner.name, inner.arguments, "")
+                return await self._call(inner.name, inner.arguments, seen)
+            except SchemaChanged:
+                raise  # whoever knows what the model saw takes note of what it is told now
             except ToolcribError as error:
                 return refusal(error, inner.name)
         if name in meta.names():

@@ -1,7 +1,7 @@
 """How the parts of this room go together: what all principals share, and what each has alone."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -21,7 +21,7 @@ from toolcrib.discovery.exposing.memory import ExposureMemory
 from toolcrib.discovery.hits import ToolSearch
 from toolcrib.discovery.instruments import Instruments
 from toolcrib.discovery.meta.meta_tools import MetaTools
-from toolcrib.discovery.meta.seams import Surroundings
+from toolcrib.discovery.meta.seams import ProgramTool, Surroundings
 from toolcrib.discovery.searchers import Searcher, Searchers
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import KnownServers
@@ -31,6 +31,11 @@ from toolcrib.discovery.showing import Showing
 from toolcrib.discovery.subagent.asking import Asking
 from toolcrib.ports import Clock, EntryStore, Keys, Observer
 from toolcrib.settings import Settings
+
+Making = Callable[
+    [Catalogs, Calls, Callable[[Requester], Awaitable[Collection[str]]]], Sequence[ProgramTool]
+]
+"""Makes the tools that run programs over catalogs, calls, and the servers that a caller has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class Discovering:
         instruments: What it is done with.
         tools: Ports of others.
         launch: The keyed digest of how a server is launched now, by its id.
+        programs: Makes the tools that run programs, for one principal.
         end: Ends the connection of catalogs that were taken out, unless others live on it.
     """
 
@@ -86,12 +92,14 @@ class Discovering:
         tools: Tools,
         *,
         launch: Callable[[str], str],
+        programs: Making,
         end: Callable[[ServerCatalogs], Awaitable[None]],
     ) -> None:
         self._settings = settings
         self._instruments = instruments
         self._tools = tools
         self._launch = launch
+        self._programs = programs
         self._end = end
         self._costs = Costs(instruments.counter)
         self._searchers = Searchers(
@@ -134,6 +142,7 @@ class Discovering:
             ),
             clock=tools.clock,
             end=self._end,
+            exposed=exposed,
         )
         searcher = self._searchers.over(
             catalogs,
@@ -153,6 +162,7 @@ class Discovering:
                 limits=limits,
             ),
             servers=server_tools(servers, exposed=exposed, limits=limits),
+            programs=self._programs(catalogs, calls, servers.searchable),
         )
         exposing = cache(partial(self._exposing, principal, searcher.index.wake))
         showing = Showing(

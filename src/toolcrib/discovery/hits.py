@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from toolcrib.core.naming import Present
 from toolcrib.core.snapshot import Item
 from toolcrib.settings import SearchMethod
 
@@ -20,6 +21,9 @@ class Query:
     """Most hits."""
     method: SearchMethod = "auto"
     """`auto`: what the settings say."""
+    present: Present | None = None
+    """The servers that are there for the searcher: no other one has a say in what is found, or
+    under which name; None: all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,15 @@ class Found:
     """Without hits: exposed names that look like the query."""
     notes: tuple[str, ...] = ()
     """What the searcher should know, in sentences: that a method fell back, or why."""
+    absent: tuple[str, ...] = ()
+    """Servers of which nothing was held when it was searched."""
 
 
 class ToolSearch(Protocol):
     """Finds tools of one principal."""
 
     async def find(self, query: Query) -> Found:
-        """The hits among what is published now; content that was published before is in it.
+        """The hits among what is published now; a note says of which servers not all is searched.
 
         Raises:
             BadArguments: The query cannot be searched for; it says why and what to write.

@@ -40,8 +40,8 @@ class Ranking(Protocol):
 Ranker = Callable[[str, Collection[str] | None, int], Awaitable[Ranking]]
 """Orders tools: (text, servers or None for all, how many) -> the best of them.
 
-Content that was published before the call is in it. Raises `BadArguments` for a text that cannot
-be searched for in this way.
+Content that was published before the call is in it, or a note says of which servers it is not.
+Raises `BadArguments` for a text that cannot be searched for in this way.
 """
 
 

@@ -1,6 +1,7 @@
 """The rankers that are there, by the method that they serve."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from toolcrib.discovery.index.keeping import ToolIndex
 from toolcrib.discovery.index.ranking import WordSearch
@@ -24,17 +25,37 @@ def rankers(
     found: dict[SearchMethod, Ranker] = {"lexical": words.lexical, "regex": words.regex}
     if meaning is not None:
         found |= {
-            "semantic": _settled(index, meaning.semantic),
-            "hybrid": _settled(index, meaning.hybrid),
+            "semantic": _ready(index, meaning.semantic),
+            "hybrid": _ready(index, meaning.hybrid),
         }
     return found
 
 
-def _settled(index: ToolIndex, by_meaning: Ranker) -> Ranker:
-    """The ranker over an index in which everything is that was published before."""
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """A ranking, and what of the tools is not in it."""
+
+    ranking: Ranking
+    missing: tuple[str, ...]
+
+    @property
+    def tools(self) -> Sequence[tuple[tuple[str, str], float]]:
+        return self.ranking.tools
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return (*self.ranking.notes, *self.missing)
+
+    @property
+    def by_meaning(self) -> bool:
+        return self.ranking.by_meaning
+
+
+def _ready(index: ToolIndex, by_meaning: Ranker) -> Ranker:
+    """The ranker over an index as a search takes it."""
 
     async def rank(text: str, servers: Collection[str] | None, most: int) -> Ranking:
-        await index.settled()
-        return await by_meaning(text, servers, most)
+        await index.ready(servers)
+        return _Noted(await by_meaning(text, servers, most), index.missing(servers))
 
     return rank

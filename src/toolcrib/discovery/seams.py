@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 
 Shown = Literal["full", "search", "code"]
 """An exposure that was decided."""
@@ -28,12 +28,28 @@ class Enabling(Protocol):
         """Whether any server is configured on demand, so that there is something to enable."""
         ...
 
+    @property
+    def unsure(self) -> str:
+        """Why `searchable` may lack a server, in a sentence for a model; empty where it does not.
+
+        The memory that is shared with other processes could not be asked.
+        """
+        ...
+
     async def searchable(self, requester: Requester) -> Collection[str]:
         """The servers whose tools this caller can find and call: listed ones, and enabled ones."""
         ...
 
     def listed(self) -> Collection[str]:
         """The servers that `tools/list` may show: all that are not on demand."""
+        ...
+
+    async def to_enable(self, requester: Requester, name: str) -> Collection[str]:
+        """The servers that this caller would have to enable, one of them, for an exposed name.
+
+        What is known of that without connecting anything, and whoever else enabled it; mostly
+        nothing or one server.
+        """
         ...
 
     async def need(self, requester: Requester, server: str) -> None:
@@ -65,9 +81,15 @@ class MetaToolSet(Protocol):
         ...
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
     ) -> dict[str, Any]:
-        """The `CallToolResult` of any of them but `call_tool`.
+        """The `CallToolResult` of any of them but `call_tool`; of a program it may ask for input.
+
+        `retry` is what the request brings back where it asked before.
 
         Raises:
             BadArguments: They do not fit; it says how.

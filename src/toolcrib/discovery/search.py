@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolcrib.catalog.access import CatalogAccess
-from toolcrib.core.naming import Style, expose
+from toolcrib.core.naming import Present, Style, expose
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.alike import alike
 from toolcrib.discovery.hits import Found, Hit, Query
@@ -59,7 +59,7 @@ class Searching:
         """The hits among what is published now, as `ToolSearch` describes it."""
         text = self._text_of(query)
         servers = None if query.servers is None else frozenset(query.servers)
-        await self._bring_up_to_date(servers)
+        absent = await self._bring_up_to_date(servers)
         plan = self._methods.plan(query.method)
         subagent = self._subagent if plan.chooses else None
         limit = min(query.limit, self._limits.search_hits_most)
@@ -68,6 +68,7 @@ class Searching:
             text,
             servers,
             limit if subagent is None else max(limit, subagent.candidates),
+            query.present,
         )
         notes = [*plan.notes, *notes]
         if subagent is not None and hits:
@@ -76,17 +77,22 @@ class Searching:
             notes += [choice.note] if choice.note else []
             method = "subagent" if choice.answered else method
             if choice.first:
-                hits = self._still_shown(_reordered(hits, choice.first), servers)
+                hits = self._still_shown(_reordered(hits, choice.first), servers, query.present)
             else:
                 # Not the first of the candidates: an answer of its own length has its own order.
-                _, hits, _ = await self._ranked(plan.method, text, servers, limit)
+                _, hits, _ = await self._ranked(plan.method, text, servers, limit, query.present)
         if query.limit > limit:
             notes.append(f"No more than {limit} hits are given.")
-        near = () if hits else await self._near(text, servers)
-        return Found(tuple(hits[:limit]), method, near, tuple(notes))
+        near = () if hits else await self._near(text, servers, query.present)
+        return Found(tuple(hits[:limit]), method, near, tuple(notes), absent)
 
     async def _ranked(
-        self, method: SearchMethod, text: str, servers: Collection[str] | None, most: int
+        self,
+        method: SearchMethod,
+        text: str,
+        servers: Collection[str] | None,
+        most: int,
+        present: Present | None,
     ) -> tuple[SearchMethod, list[Hit], list[str]]:
         """How it was ranked in the end, at most so many hits, and notes.
 
@@ -96,7 +102,7 @@ class Searching:
         asked, tries = most, 1
         while True:
             ranked = await self._methods.ranked(method, text, servers, asked)
-            hits = list(self._shown(ranked.tools, servers))[:most]
+            hits = list(self._shown(ranked.tools, servers, present))[:most]
             if len(hits) == most or len(ranked.tools) < asked or tries == _TRIES:
                 return ranked.method, hits, list(ranked.notes)
             asked, tries = asked * 4, tries + 1
@@ -116,53 +122,71 @@ class Searching:
             raise BadArguments(f"the limit {query.limit} leaves no hits: ask for {hits}")
         return _well_formed(query.text)
 
-    async def _bring_up_to_date(self, servers: Collection[str] | None) -> None:
-        """Have stale catalogs of these servers refreshed, each within its own wait."""
-        if servers is None:
-            await self._access.read(Kind.TOOLS)
-            return
-        stale = [it for it in self._known(servers) if not self._access.peek(it, Kind.TOOLS).fresh]
-        if stale:
-            await looked_up(stale, lambda server: self._access.renewed(server, Kind.TOOLS))
+    async def _bring_up_to_date(self, servers: Collection[str] | None) -> tuple[str, ...]:
+        """Has stale catalogs of these servers refreshed, each within its own wait.
 
-    def _known(self, servers: Collection[str] | None) -> list[str]:
+        The answer: those of which nothing is held.
+        """
+        if servers is None:
+            readings = await self._access.read(Kind.TOOLS)
+        else:
+            readings = [self._access.peek(it, Kind.TOOLS) for it in self._known(servers)]
+            stale = [it.server for it in readings if not it.fresh]
+            if stale:
+                renewed, _ = await looked_up(
+                    stale, lambda server: self._access.renewed(server, Kind.TOOLS)
+                )
+                readings = [renewed.get(it.server, it) for it in readings]
+        return tuple(it.server for it in readings if it.snapshot is None)
+
+    def _known(self, servers: Collection[str] | None) -> Sequence[str]:
         """Those of the servers that there are."""
-        return [it for it in self._access.server_ids() if servers is None or it in servers]
+        ids = self._access.server_ids()
+        return ids if servers is None else [it for it in ids if it in servers]
 
     def _shown(
-        self, ranked: Iterable[tuple[tuple[str, str], float]], servers: Collection[str] | None
+        self,
+        ranked: Iterable[tuple[tuple[str, str], float]],
+        servers: Collection[str] | None,
+        present: Present | None,
     ) -> Iterator[Hit]:
         """The ranked tools that this principal can see and call now."""
         known = frozenset(self._known(servers))
         for (server, key), score in ranked:
             item = self._held(server, key) if server in known else None
-            if item is not None and not self._collides(server, key):
+            if item is not None and not self._collides(server, key, present):
                 yield Hit(server, item, self._exposed(server, key), score)
 
-    def _still_shown(self, hits: list[Hit], servers: Collection[str] | None) -> list[Hit]:
+    def _still_shown(
+        self, hits: list[Hit], servers: Collection[str] | None, present: Present | None
+    ) -> list[Hit]:
         """The hits as they are now: what went away or changed in a wait is not shown as it was."""
-        return list(self._shown([((hit.server, hit.item.key), hit.score) for hit in hits], servers))
+        found = [((hit.server, hit.item.key), hit.score) for hit in hits]
+        return list(self._shown(found, servers, present))
 
     def _held(self, server: str, key: str) -> Item | None:
         snapshot = self._access.peek(server, Kind.TOOLS).snapshot
         return snapshot.get(key) if snapshot is not None else None
 
-    def _collides(self, server: str, key: str) -> bool:
-        """Whether another server's tool has the same exposed name, so that neither has it."""
+    def _collides(self, server: str, key: str, present: Present | None) -> bool:
+        """Whether the exposed name stands for no tool, or for that of another server."""
         if self._style == "qualified":
             return False
-        others = (it for it in self._access.server_ids() if it != server)
-        return any(self._held(other, key) is not None for other in others)
+        ids = self._access.server_ids()
+        there = Present.of(ids, ()) if present is None else present
+        return there.holder(it for it in ids if self._held(it, key) is not None) != server
 
     def _exposed(self, server: str, key: str) -> str:
         return expose(server, key, style=self._style, limit=self._limits.name_length)
 
-    async def _near(self, text: str, servers: Collection[str] | None) -> tuple[str, ...]:
+    async def _near(
+        self, text: str, servers: Collection[str] | None, present: Present | None
+    ) -> tuple[str, ...]:
         """Exposed names that look like the query."""
         held = {it: self._access.peek(it, Kind.TOOLS).snapshot for it in self._known(servers)}
         catalogs = {server: shown.items for server, shown in held.items() if shown is not None}
         found = await alike(text, catalogs)
-        return tuple(self._exposed(*tool) for tool in found if not self._collides(*tool))
+        return tuple(self._exposed(*it) for it in found if not self._collides(*it, present))
 
 
 def _well_formed(text: str) -> str:

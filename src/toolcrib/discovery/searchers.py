@@ -91,6 +91,7 @@ class Searchers:
             partition=partition,
             shared=self._segments,
             followers=() if meanings is None else (meanings,),
+            wait=self._settings.index_wait_seconds,
         )
         by_meaning = None if meanings is None else MeaningRanking(meanings, index)
         search = Searching(

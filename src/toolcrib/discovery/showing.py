@@ -1,6 +1,6 @@
 """What one caller may be shown at a moment, and what it costs: the same content for all who ask."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from toolcrib.calls.call import Requester
@@ -19,6 +19,8 @@ from toolcrib.discovery.servers.servers import Servers
 
 _FINDING: Final = frozenset({SEARCH, DETAILS, CALL})
 """Meta-tools that a provider's own search takes the place of."""
+_KEPT: Final = 4
+"""Offers that are kept for who asks next: callers that enabled the same share them."""
 
 
 class Showing:
@@ -52,21 +54,27 @@ class Showing:
         self._wanted: Wanted = wanted
         self._style: Style = style
         self._limit = limit
-        self._offered: tuple[object, Offer] | None = None
+        self._offers: dict[object, Offer] = {}
+        """By what they were made of, the newest last."""
 
     async def report(self) -> ExposureReport:
         """What hosts are shown, and what it costs."""
-        offer = await self._offer(self._wanted)
+        offer = self._offer(await self._access.read(Kind.TOOLS), self._wanted)
         return await self._exposing(self._wanted).report(offer, self._meta)
 
     async def exhibit(self, wanted: Wanted, requester: Requester) -> Exhibit:
         """What a conversation of this caller may be shown now.
 
-        Beside what hosts are listed it has the tools of servers that the caller enabled.
+        Beside what hosts are listed it has the tools of servers that the caller enabled. What
+        others enabled has no say in it.
         """
-        offer = await self._offer(wanted)
-        choice = await self._exposing(wanted).choose(offer, look=True)
         there = frozenset(await self._servers.searchable(requester))
+        readings = await self._access.read(Kind.TOOLS)
+        offer = self._offer(readings, wanted)
+        choice = await self._exposing(wanted).choose(offer, look=True)
+        if self._style == "plain":
+            # Another caller's server may have the name of a tool of this one's.
+            offer = self._offer([it for it in readings if it.server in there], wanted)
         callable_now = {name: it for name, it in offer.entries.items() if it.server in there}
         visible = callable_now if choice.exposure == "full" else choice.pinned
         meta = self._meta.definitions(choice.exposure)
@@ -79,18 +87,19 @@ class Showing:
             about={server: self._servers.about(server) for server in sorted(there)},
         )
 
-    async def _offer(self, wanted: Wanted) -> Offer:
-        readings = await self._access.read(Kind.TOOLS)
+    def _offer(self, readings: Collection[Reading], wanted: Wanted) -> Offer:
         listed = frozenset(self._servers.listed())
         shown = (it["name"] for it in self._meta.definitions("full"))
         reserved = frozenset(shown if wanted == "full" else self._meta.names())
         content = (tuple(map(_content, readings)), listed, reserved, complete_in(readings, listed))
-        if self._offered is not None and self._offered[0] == content:
-            return self._offered[1]
-        offer = offer_of(
-            readings, style=self._style, limit=self._limit, listed=listed, reserved=reserved
-        )
-        self._offered = content, offer
+        offer = self._offers.pop(content, None)
+        if offer is None:
+            offer = offer_of(
+                readings, style=self._style, limit=self._limit, listed=listed, reserved=reserved
+            )
+        self._offers[content] = offer
+        while len(self._offers) > _KEPT:
+            del self._offers[next(iter(self._offers))]
         return offer
 
 

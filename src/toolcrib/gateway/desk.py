@@ -49,7 +49,9 @@ class Desk:
             access, naming, clock, observer, icons=settings.icons, discovery=discovery
         )
         links = Links(self._listings, settings.icons)
-        routes = Routes(access, self._listings, links, calls.ledger, discovery.enabling)
+        routes = Routes(
+            access, self._listings, links, calls.ledger, discovery.enabling, calls.names
+        )
         self._announcer = Announcer(self._listings, self.audience, clock, observer)
         self._forwarder = Forwarder(
             access,

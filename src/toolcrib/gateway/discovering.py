@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.exposure import Wanted
 from toolcrib.discovery.discovering import Discovery
@@ -64,6 +64,11 @@ class _AllServers:
         """Nothing is on demand."""
         return False
 
+    @property
+    def unsure(self) -> str:
+        """Nothing is missing."""
+        return ""
+
     async def searchable(self, requester: Requester) -> Collection[str]:
         """All servers."""
         del requester
@@ -72,6 +77,11 @@ class _AllServers:
     def listed(self) -> Collection[str]:
         """All servers."""
         return self._access.server_ids()
+
+    async def to_enable(self, requester: Requester, name: str) -> Collection[str]:
+        """No server."""
+        del requester, name
+        return ()
 
     async def need(self, requester: Requester, server: str) -> None:
         """Whatever it is, it is there."""
@@ -93,7 +103,11 @@ class _NoMetaTools:
         return ()
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
     ) -> dict[str, Any]:
         """Is not called, as nothing is named."""
         raise ToolcribBug(f"there is no meta-tool {name!r}")

@@ -17,6 +17,7 @@ from toolcrib.discovery.seams import Inner
 from toolcrib.errors import (
     BadArguments,
     CapabilityMissing,
+    NotAllowed,
     RetryRefused,
     ToolcribError,
     ToolGone,
@@ -82,7 +83,10 @@ class Forwarder:
         """`tools/call`. What stops a call is told as a result, which the model can act on."""
         name: str = request.params["name"]
         requester = requester_of(request, self._relay)
-        target = await self._routes.tool(name, requester)
+        try:
+            target = await self._routes.tool(name, requester)
+        except NotAllowed as error:
+            return refusal(error, name)
         deferred = name not in (await self._listings.held(Kind.TOOLS)).sights
         self._check_headers(target.item, request, deferred=deferred)
         call = call_of(request, target, requester, trace=self._trace)
@@ -97,7 +101,7 @@ class Forwarder:
         requester = requester_of(request, self._relay)
         try:
             target = await self._routes.inner_tool(inner, requester)
-        except BadArguments as error:
+        except (BadArguments, NotAllowed) as error:
             return refusal(error, inner.name)
         call = call_of(request, target, requester, inner=inner, trace=self._trace)
         return await self._called(request, target, call)

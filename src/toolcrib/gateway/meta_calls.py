@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib.calls.call import Requester
 from toolcrib.calls.results.refusal import refusal
 from toolcrib.discovery.meta.definitions import CALL
-from toolcrib.errors import BadArguments, ToolcribError
+from toolcrib.errors import BadArguments, RetryRefused, ToolcribError
 from toolcrib.gateway.discovering import GatewayDiscovery
 from toolcrib.gateway.forward import Forwarder
-from toolcrib.gateway.requester import requester_of
+from toolcrib.gateway.requester import requester_of, retry_of
+from toolcrib.protocol.mrtr import asks_input
 from toolcrib.settings import GatewaySettings
+from toolcrib.wire.faults import invalid_params
 from toolcrib.wire.service import HostRequest
 
 
@@ -38,7 +39,7 @@ class MetaCalls:
         name: str = request.params["name"]
         arguments: Mapping[str, Any] = request.params.get("arguments") or {}
         if name != CALL:
-            return await self._answered(name, arguments, requester_of(request, self._relay))
+            return await self._answered(name, arguments, request)
         try:
             inner = self._meta.inner(arguments)
         except BadArguments as error:
@@ -46,10 +47,15 @@ class MetaCalls:
         return await self._forwarder.call_inner(request, inner)
 
     async def _answered(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self, name: str, arguments: Mapping[str, Any], request: HostRequest
     ) -> dict[str, Any]:
+        requester, retry = requester_of(request, self._relay), retry_of(request.params)
         try:
-            result = await self._meta.call(name, arguments, requester)
+            result = await self._meta.call(name, arguments, requester, retry)
+        except RetryRefused as error:
+            raise invalid_params(error.for_model()) from None
         except ToolcribError as error:
             return refusal(error, name)
+        if asks_input(result):
+            return result
         return await self._forwarder.stamped(result)

@@ -5,13 +5,15 @@ from typing import Final
 from toolcrib.calls.admission import unavailable
 from toolcrib.calls.call import Requester
 from toolcrib.calls.ledger.ledger import Ledger
+from toolcrib.calls.names import Names
 from toolcrib.calls.results.kept import is_kept_uri
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
-from toolcrib.core.naming import Original, near
+from toolcrib.core.naming import Original, Present, near
 from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
 from toolcrib.discovery.seams import Enabling, Inner
+from toolcrib.discovery.unavailable import not_enabled
 from toolcrib.errors import BadArguments, ToolGone
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listings import Listings
@@ -34,19 +36,21 @@ class Routes:
         links: Links,
         ledger: Ledger,
         enabling: Enabling,
+        names: Names,
     ) -> None:
         self._access = access
         self._listings = listings
         self._links = links
         self._ledger = ledger
         self._enabling = enabling
+        self._names = names
 
     async def tool(self, name: str, requester: Requester) -> Target:
         """Which tool an exposed name means, or meant: whether it may be called is not said.
 
         A name that is not there is looked for once more after a refresh, then among the names that
         were there, then among those that this caller was shown. Raises `RpcFault` -32602 for a name
-        that nobody ever had.
+        that nobody ever had, and `NotAllowed` for one whose server has to be enabled.
         """
         found = await self._tool(name, requester)
         if isinstance(found, Target):
@@ -56,7 +60,7 @@ class Routes:
     async def inner_tool(self, inner: Inner, requester: Requester) -> Target:
         """The same for a name that a model gave `call_tool`.
 
-        Raises `BadArguments` for a name that nobody ever had.
+        Raises `BadArguments` for a name that nobody ever had, and `NotAllowed` as there.
         """
         found = await self._tool(inner.name, requester)
         if isinstance(found, Target):
@@ -120,20 +124,42 @@ class Routes:
         return target
 
     async def _tool(self, name: str, requester: Requester) -> Target | tuple[str, ...]:
+        """What a name means to this caller; else names that look like it.
+
+        Whatever other callers enabled has no say in it.
+        """
+        if not self._enabling.dynamic:
+            found = await self._published(Kind.TOOLS, name)
+            sight = None if isinstance(found, Target) else await self._ledger.sight(requester, name)
+            return found if sight is None else Target(sight.server, sight.key)
+        # Another process may have enabled its server for this caller: that opens it here.
+        there = await self._enabling.searchable(requester)
+        present = Present.of(self._enabling.listed(), there)
+        if (own := self._own(name, present)) is not None:
+            return own
         found = await self._published(Kind.TOOLS, name)
-        if isinstance(found, Target):
+        if (own := self._own(name, present)) is not None:
+            return own
+        # What had the name once has it no more where several have it now.
+        contested = self._names.contested(name, present)
+        if isinstance(found, Target) and found.server in present and not contested:
             return found
         sight = await self._ledger.sight(requester, name)
         if sight is not None:
             return Target(sight.server, sight.key)
-        if self._enabling.dynamic:
-            # Another process may have enabled its server for this caller: that opens it here.
-            there = frozenset(await self._enabling.searchable(requester))
-            found = await self._published(Kind.TOOLS, name)
-            if not isinstance(found, Target):
-                entries = (await self._listings.held(Kind.TOOLS)).entries
-                found = tuple(it for it in found if it in entries and entries[it].server in there)
-        return found
+        servers = await self._enabling.to_enable(requester, name)
+        if servers:
+            raise not_enabled(name, servers)
+        return self._names.near(name, present)
+
+    def _own(self, name: str, present: Present) -> Target | None:
+        """The tool that has a name now, of those servers that are there for the caller."""
+        found = self._names.published(name, present)
+        if found is None:
+            return None
+        server, key = found
+        snapshot = self._access.peek(server, Kind.TOOLS).snapshot
+        return Target(server, key, None if snapshot is None else snapshot.get(key))
 
     async def _published(self, kind: Kind, name: str) -> Target | tuple[str, ...]:
         """What has, or had, an exposed name; else names that look like it."""

@@ -222,5 +222,9 @@ class Sandboxes(Protocol):
     """The runtimes of one crib, by language."""
 
     def sandbox(self, language: Language) -> Sandbox:
-        """The runtime of a language."""
+        """The runtime of a language. Raises `SandboxUnavailable` for one that is not there."""
+        ...
+
+    async def aclose(self) -> None:
+        """End the workers of all of them."""
         ...

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcrib.adapters.store.memory import MemoryStore
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.config.keys import InstallationKey
 from toolcrib.context.tokens import Costs
 from toolcrib.core.exposure import Shown, Wanted
+from toolcrib.core.naming import JOINT
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.crib import Crib
 from toolcrib.discovery.exposing.exposing import Exposing
@@ -69,9 +70,14 @@ class FakeMetaTools:
         return (*(() if exposure == "full" else META.values()), *extra)
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
     ) -> dict[str, Any]:
         """Whatever `answer` is."""
+        del retry
         self.asked.append((name, arguments, requester))
         if isinstance(self.answer, ToolcribError):
             raise self.answer
@@ -102,6 +108,11 @@ class FakeEnabling:
         """Whether any server is on demand."""
         return bool(self.on_demand)
 
+    @property
+    def unsure(self) -> str:
+        """Nothing is missing."""
+        return ""
+
     async def searchable(self, requester: Requester) -> Collection[str]:
         """Those that are listed or enabled."""
         del requester
@@ -111,6 +122,12 @@ class FakeEnabling:
     def listed(self) -> Collection[str]:
         """Those that are not on demand."""
         return [it for it in self._access.server_ids() if it not in self.on_demand]
+
+    async def to_enable(self, requester: Requester, name: str) -> Collection[str]:
+        """Those whose id a name begins with."""
+        del requester
+        there = self.on_demand - self.enabled
+        return [it for it in there if name.startswith(f"{it}{JOINT}")]
 
     async def need(self, requester: Requester, server: str) -> None:
         """Count it, or refuse one that is not enabled."""

@@ -10,11 +10,11 @@ from toolcrib.calls.call import Requester
 from toolcrib.calls.ledger.ledger import Ledger
 from toolcrib.calls.names import Names
 from toolcrib.config.keys import InstallationKey
-from toolcrib.core.naming import Style, expose
+from toolcrib.core.naming import JOINT, Style, expose
 from toolcrib.core.snapshot import Kind
 from toolcrib.discovery.hits import Found, Hit, Query
 from toolcrib.discovery.meta.meta_tools import MetaTools
-from toolcrib.discovery.meta.seams import ExtraTool, Surroundings
+from toolcrib.discovery.meta.seams import ExtraTool, ProgramTool, Surroundings
 from toolcrib.errors import BadArguments, NotAllowed
 from toolcrib.settings import Limits
 from toolcrib.testing.fake_access import FakeAccess
@@ -46,7 +46,12 @@ class FakeSearch:
         method = "lexical" if query.method == "auto" else query.method
         hits = sorted(self._hits(query), key=lambda hit: (-hit.score, hit.server, hit.item.key))
         near = () if hits else self.near
-        return Found(tuple(hits[: query.limit]), method, near, self.notes)
+        return Found(tuple(hits[: query.limit]), method, near, self.notes, self._absent(query))
+
+    def _absent(self, query: Query) -> tuple[str, ...]:
+        asked = self._access.server_ids() if query.servers is None else query.servers
+        there = [self._access.peek(it, Kind.TOOLS) for it in self._access.server_ids()]
+        return tuple(it.server for it in there if it.snapshot is None and it.server in asked)
 
     def _hits(self, query: Query) -> list[Hit]:
         words = query.text.lower().replace("_", " ").split()
@@ -81,6 +86,11 @@ class FakeEnabling:
         """Whether anything is on demand."""
         return self.configured or bool(self.on_demand)
 
+    @property
+    def unsure(self) -> str:
+        """Nothing is missing."""
+        return ""
+
     async def searchable(self, requester: Requester) -> Collection[str]:
         """Everything but what is on demand and not enabled."""
         del requester
@@ -91,6 +101,12 @@ class FakeEnabling:
     def listed(self) -> Collection[str]:
         """Everything that is not on demand."""
         return [server for server in self._access.server_ids() if server not in self.on_demand]
+
+    async def to_enable(self, requester: Requester, name: str) -> Collection[str]:
+        """Those whose id a name begins with."""
+        del requester
+        there = self.on_demand - self.enabled
+        return [it for it in there if name.startswith(f"{it}{JOINT}")]
 
     async def need(self, requester: Requester, server: str) -> None:
         """Refuses what is not enabled."""
@@ -142,7 +158,7 @@ class MetaRig:
         self.who = Requester()
 
     def tools(
-        self, *, servers: Sequence[ExtraTool] = (), programs: Sequence[ExtraTool] = ()
+        self, *, servers: Sequence[ExtraTool] = (), programs: Sequence[ProgramTool] = ()
     ) -> MetaTools:
         """The meta-tools over what is set now."""
         names = Names(self.access, self.ledger, style=self.style, limit=self.limits.name_length)

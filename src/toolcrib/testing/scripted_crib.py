@@ -3,23 +3,26 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from math import inf
+from typing import Any, Final
 
 from toolcrib.adapters.linear_patterns import linear_pattern
 from toolcrib.adapters.schema.checker import JsonSchemaChecker
 from toolcrib.adapters.sealing import AesSealer
 from toolcrib.adapters.stemming import EnglishStemmer
 from toolcrib.adapters.store.memory import MemoryStore
-from toolcrib.compose import Parts
+from toolcrib.compose import LateSandboxes, Parts
 from toolcrib.config.keys import InstallationKey
 from toolcrib.context.tokens import HeuristicCounter
 from toolcrib.crib import Crib
 from toolcrib.discovery.instruments import Instruments
-from toolcrib.ports import ClientProfile, EraMemory, Signals, Upstream
+from toolcrib.ports import ClientProfile, EraMemory, Sandboxes, Signals, Upstream
 from toolcrib.settings import (
     ApprovalSettings,
+    CodeSettings,
     GatewaySettings,
     Limits,
+    SearchSettings,
     ServerSettings,
     Settings,
     StdioLaunch,
@@ -27,6 +30,9 @@ from toolcrib.settings import (
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import ScriptedUpstream
 from toolcrib.testing.virtual_clock import LoopClock
+
+PATIENT: Final = SearchSettings(index_wait_seconds=inf)
+"""Where time is virtual it jumps while a thread works: nobody could wait for that in seconds."""
 
 
 class ScriptedServers:
@@ -58,11 +64,17 @@ def server_settings(server: str, **changes: Any) -> ServerSettings:
 class ScriptedWorld:
     """What a scripted crib is made of, for a test to look into."""
 
-    def __init__(self, scripts: Mapping[str, ScriptedUpstream], store: MemoryStore | None) -> None:
+    def __init__(
+        self,
+        scripts: Mapping[str, ScriptedUpstream],
+        store: MemoryStore | None,
+        sandboxes: Sandboxes | None = None,
+    ) -> None:
         self.clock = LoopClock()
         self.recorder = Recorder()
         self.servers = ScriptedServers(scripts)
         self.store = store or MemoryStore(self.clock)
+        self.sandboxes = sandboxes or LateSandboxes(CodeSettings())
 
     def parts(self) -> Parts:
         """The parts for `Crib.open`."""
@@ -79,6 +91,7 @@ class ScriptedWorld:
             sealer=AesSealer(keys, self.clock),
             checker=JsonSchemaChecker(Limits()),
             instruments=Instruments(EnglishStemmer(), linear_pattern, HeuristicCounter()),
+            sandboxes=self.sandboxes,
         )
 
 
@@ -91,6 +104,7 @@ async def scripted_crib(
     store: MemoryStore | None = None,
     gateway: GatewaySettings | None = None,
     approval: ApprovalSettings | None = None,
+    sandboxes: Sandboxes | None = None,
     **others: Any,
 ) -> AsyncGenerator[tuple[Crib, ScriptedWorld]]:
     """A running crib with one server for each script.
@@ -102,16 +116,19 @@ async def scripted_crib(
         store: The memory that snapshots survive in; a new one where none is given.
         gateway: How it shows itself, and what it relays.
         approval: Which calls a person is asked about.
-        others: Further members of `Settings`, such as `exposure` and `skills`.
+        sandboxes: Where programs run; the real runtimes where none are given.
+        others: Further members of `Settings`, such as `exposure` and `skills`. Without `search`,
+            every search waits until all is indexed (`PATIENT`).
     """
-    world = ScriptedWorld(scripts, store)
+    world = ScriptedWorld(scripts, store, sandboxes)
     servers = tuple((settings or {}).get(name) or server_settings(name) for name in scripts)
+    patient: dict[str, Any] = {"search": PATIENT, **others}
     everything = Settings(
         servers=servers,
         limits=limits or Limits(),
         gateway=gateway or GatewaySettings(),
         approval=approval or ApprovalSettings(),
-        **others,
+        **patient,
     )
     async with Crib.open(everything, world.parts()) as crib:
         yield crib, world

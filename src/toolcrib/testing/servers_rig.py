@@ -62,10 +62,11 @@ class ServersRig:
             ),
             clock=world.clock,
             end=self._end,
+            exposed=expose,
         )
         self.tools = server_tools(
             self.servers,
-            exposed=lambda server, key: expose(server, key, style="qualified", limit=48),
+            exposed=expose,
             limits=settings.limits,
         )
         """The meta-tools over them."""

@@ -1,14 +1,13 @@
 """Run tests against a heart with one fault in it; each fault gets a process of its own.
 
-As a program: `planting.py [NAME ...]` plants each named fault (all without names) and prints, as
-one JSON object, what came of the tests that are named to catch it. The name `none` runs all named
-tests against the heart as it is.
+As a program it reads names of faults, a line each, and answers each with a line of JSON: what came
+of the tests that are named to catch it. The name `none` runs all named tests against the heart as
+it is.
 """
 
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -21,7 +20,6 @@ import trio.testing
 from faults import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parents[3]
-AT_ONCE = 2
 NONE = "none"
 PRELOADED = (hypothesis, pytest, trio.testing)
 """Foreign modules that the tests import: loaded once, before the processes part."""
@@ -76,7 +74,8 @@ def _run(fault: Fault | None, nodes: Sequence[str]) -> dict[str, object]:
         sys.meta_path.insert(0, _Finder(fault))
     recorder = _Recorder()
     ids = [str(ROOT / "tests/core/freshness" / node) for node in nodes]
-    options = ["-q", "-p", "no:cacheprovider", "--timeout", "10", "--tb", "no", "--no-summary"]
+    options = ["-q", "-p", "no:cacheprovider", "--tb", "no", "--no-summary"]
+    options += [] if fault is None else ["--timeout", "10"]  # an endless loop is caught, too
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of PRELOADED
     code = pytest.main([*options, *ids], plugins=[recorder])
     return {
@@ -86,42 +85,38 @@ def _run(fault: Fault | None, nodes: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _in_a_process(fault: Fault | None, nodes: Sequence[str], result: Path) -> int:
+def _in_a_process(fault: Fault | None, nodes: Sequence[str]) -> str:
+    """Return what `_run` does, as JSON; nothing, where the process ended before it was done."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child:
-        return child
-    with Path(os.devnull).open("w", encoding="utf-8") as quiet:
-        os.dup2(quiet.fileno(), 1)
-        os.dup2(quiet.fileno(), 2)
+        os.close(writing)
+        with os.fdopen(reading, encoding="utf-8") as answer:
+            said = answer.read()
+        os.waitpid(child, 0)
+        return said
     try:
-        result.write_text(json.dumps(_run(fault, nodes)), encoding="utf-8")
+        with Path(os.devnull).open("w", encoding="utf-8") as quiet:
+            os.dup2(quiet.fileno(), 1)
+            os.dup2(quiet.fileno(), 2)
+        with os.fdopen(writing, "w", encoding="utf-8") as answer:
+            answer.write(json.dumps(_run(fault, nodes)))
     finally:
         os._exit(0)
 
 
-def main(names: Sequence[str], everything: Sequence[str] = ()) -> None:
-    """Plant each fault in turn, two at a time; print outcomes by name."""
+def main() -> None:
+    """Plant each fault that is asked for, in turn."""
     os.chdir(ROOT)
     by_name: dict[str, Fault | None] = {fault.name: fault for fault in FAULTS}
     by_name[NONE] = None
     named = sorted({node for fault in FAULTS for node in fault.caught_by})
-    outcomes: dict[str, object] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        running = 0
-        for name in names or by_name:
-            fault = by_name[name]
-            nodes = everything or (named if fault is None else fault.caught_by)
-            if running == AT_ONCE:
-                os.wait()
-                running -= 1
-            _in_a_process(fault, nodes, Path(folder, name))
-            running += 1
-        for _ in range(running):
-            os.wait()
-        for result in Path(folder).iterdir():
-            outcomes[result.name] = json.loads(result.read_text(encoding="utf-8"))
-    print(json.dumps(outcomes))  # noqa: T201 - this is the program's answer
+    for line in sys.stdin:
+        name = line.strip()
+        fault = by_name[name]
+        said = _in_a_process(fault, named if fault is None else fault.caught_by)
+        print(json.dumps({"name": name, **json.loads(said or "{}")}), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

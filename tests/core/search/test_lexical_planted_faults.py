@@ -14,6 +14,7 @@ MODULES = (
     "words",
     "lexicon",
     "weights",
+    "rarity",
     "segment",
     "scoring",
     "merged",

@@ -124,6 +124,26 @@ def test_identifiers_without_descriptions_are_found_by_the_words_in_them() -> No
 def test_short_names_of_letters_and_digits_stay_whole() -> None:
     tools: Tools = {"k8s_apply": {}, "upload_to_s3": {}, "mp3_cut": {}, "step_8_of_3": {}}
     assert firsts(tools, "k8s", "s3", "mp3") == ["k8s_apply", "upload_to_s3", "mp3_cut"]
+    assert found(index({"s": {"grid_4x4": {}, "x4_4": {}}}), "4x4") == ["grid_4x4"]
+
+
+def test_words_with_digits_are_found_inside_identifiers() -> None:
+    queries = {
+        "2fa code": "parse2FACode",
+        "s3 bucket": "listS3Buckets",
+        "ipv6 address": "getIPv6Address",
+        "x509": "read_X.509",
+        "k8s pods": "listK8sPods",
+        "oauth": "getOAuth2Token",
+        "mp3 to wav": "convertMp3ToWav",
+    }
+    tools: Tools = {
+        name: {}
+        for name in (*queries.values(), "code2", "bucket_3_s", "address_6", "read509", "pods_8")
+    }
+    assert firsts(tools, *queries) == list(queries.values())
+    assert found(index({"s": tools}), "2fa") == ["parse2FACode"]
+    assert found(index({"s": tools}), "s3") == ["listS3Buckets"]
 
 
 def test_several_names_of_one_service_find_it() -> None:
@@ -288,7 +308,7 @@ def test_a_long_question_leaves_out_what_tells_least_in_a_large_catalog() -> Non
     tools = {f"t{n}x": "alpha beta gamma delta" for n in range(9_000)}
     merged = index({"s": {**tools, "only": "unique alpha"}})
     question = LEXICON.question("alpha beta gamma delta unique")
-    walked = [posting for _, posting in merged._walks(question, None, 20_000)]
+    walked = [posting for _, posting in merged._walks(question, None, 20_000, merged.rarity)]
     assert [len(posting.docs) for posting in walked] == [1, 9_000, 9_000]
     assert found(merged, "alpha beta gamma delta unique")[0] == "only"
     assert len(found(merged, "alpha")) == 10
@@ -296,7 +316,7 @@ def test_a_long_question_leaves_out_what_tells_least_in_a_large_catalog() -> Non
 
 def test_one_term_is_looked_up_however_many_tools_have_it() -> None:
     merged = index({"s": {f"t{n}x": "alpha" for n in range(5)}})
-    walked = list(merged._walks(LEXICON.question("alpha"), None, 3))
+    walked = list(merged._walks(LEXICON.question("alpha"), None, 3, merged.rarity))
     assert [len(posting.docs) for _, posting in walked] == [5]
 
 

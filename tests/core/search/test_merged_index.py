@@ -5,9 +5,11 @@
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcrib.core.search import merged as merged_index
 from toolcrib.core.search.fields import ServerTexts
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.search.merged import MergedIndex
@@ -142,3 +144,44 @@ def test_a_word_is_no_rarer_for_being_in_one_server_many_times() -> None:
     assert merged.rarity("beta") > merged.rarity("alpha") > 0
     assert merged.rarity("alpha") > merged.rarity("gamma")
     assert merged.rarity("nowhere") == 0
+
+
+def test_servers_that_are_not_searched_have_no_say_in_what_a_word_is_worth() -> None:
+    mine = {
+        "mail": {"alpha": "alpha beta", "beta": "gamma alpha"},
+        "git": {"delta": "alpha gamma"},
+    }
+    theirs = {f"s{n}": {"gamma": "gamma beta", "beta": ""} for n in range(9)}
+    alone, together = MergedIndex(), MergedIndex()
+    for server, tools in {**mine, **theirs}.items():
+        together.put(segment(server, tools))
+        if server in mine:
+            alone.put(segment(server, tools))
+    for query in ("alpha beta", "gamma alpha. then delta beta", "gamma", "邮件"):
+        question = LEXICON.question(query)
+        found = together.scores(question, [*mine, "gone"])
+        assert {doc.tool: score for doc, score in found.items()} == scores(alone, query)
+
+
+@given(changes, texts, st.none() | st.sets(st.sampled_from(("one", "two", "three"))))
+def test_a_large_server_is_found_as_a_small_one_is(
+    steps: list[tuple[str, dict[str, str] | None]], query: str, servers: set[str] | None
+) -> None:
+    question = LEXICON.question(query)
+    for least in (0, 6):  # words of all servers, or of some, are not entered one by one
+        small, large = MergedIndex(), MergedIndex()
+        for server, tools in steps:
+            found: list[dict[tuple[str, str], float]] = []
+            for index, bound in ((small, 2_000), (large, least)):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(merged_index, "_LARGE", bound)
+                    if tools is None:
+                        index.drop(server)
+                    else:
+                        index.put(segment(server, tools))
+                scores = index.scores(question, servers)
+                found.append({doc.tool: score for doc, score in scores.items()})
+            assert found[0] == found[1]
+            assert small.servers() == large.servers()
+        if least == 0:
+            assert not large._terms

@@ -1,6 +1,8 @@
 """The account of one caller in the ledger, and how it bears with a store that cannot be used."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -12,16 +14,24 @@ from toolcrib.core.snapshot import Item
 from toolcrib.errors import StoreUnreachable
 from toolcrib.ports import Clock
 
+_log = logging.getLogger(__name__)
+
 PAUSE: Final = 5.0
 """Seconds for which a store that could not be used is left alone: asking it may take long."""
 
 
+WAIT: Final = 2.0
+"""Seconds after which a store that does not answer counts as one that cannot be used."""
+
+
 class Patience:
-    """Leaves a store alone for a while after it could not be used."""
+    """Waits for a store so long and no longer, and leaves it alone for a while after that."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._resumes = float("-inf")
+        self.failing = False
+        """Whether the store could not be used when it was last asked."""
 
     @property
     def over(self) -> bool:
@@ -29,15 +39,23 @@ class Patience:
         return self._clock.now().mono >= self._resumes
 
     async def ask(self, question: Callable[[], Awaitable[None]]) -> bool:
-        """Ask the store; whether it could be used."""
+        """Ask the store; whether it could be used.
+
+        What is asked is cancelled where the store does not answer in time, so it may be half done:
+        whoever asks has to ask all of it again.
+        """
         if not self.over:
             return False
-        try:
+        answered = False
+        with anyio.move_on_after(WAIT) as waiting, suppress(StoreUnreachable):
             await question()
-        except StoreUnreachable:
+            answered = True
+        if waiting.cancelled_caught and not self.failing:
+            _log.warning("the store gave no answer in %g s: what is known has to do", WAIT)
+        self.failing = not answered
+        if not answered:
             self._resumes = self._clock.now().mono + PAUSE
-            return False
-        return True
+        return answered
 
 
 class Account:

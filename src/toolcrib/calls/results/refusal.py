@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from toolcrib.core.quoting import clipped, has_surrogates
 from toolcrib.errors import ChangedSilently, TooBusy, ToolcribError, ToolGone
+
+_NAME: Final = 256
+"""Characters of a name that are repeated."""
 
 Retry = Literal["corrected", "later", "no"]
 """Whether to call again: with other arguments or another tool, unchanged after a while, or not at
@@ -16,6 +20,7 @@ _RETRY: Final[Mapping[str, Retry]] = MappingProxyType(
         "bad_arguments": "corrected",
         "changed_silently": "corrected",
         "limit_exceeded": "corrected",
+        "script_failed": "corrected",
         "catalog_too_old": "later",
         "server_unavailable": "later",
         "refresh_failed": "later",
@@ -29,14 +34,14 @@ _RETRY: Final[Mapping[str, Retry]] = MappingProxyType(
 def refusal(error: ToolcribError, tool: str) -> dict[str, Any]:
     """The `CallToolResult` that tells a model why its call was not made, or brought nothing.
 
-    `tool` is the name the model used.
+    `tool` is the name the model used; one that is no name of a tool may be cut.
     """
     message = error.for_model()
     told = {
         "code": error.code,
         "message": message,
         "server": error.server,
-        "tool": tool,
+        "tool": tool if len(tool) <= _NAME and not has_surrogates(tool) else clipped(tool, _NAME),
         "retry": _retry(error),
         "details": dict(error.details),
     }

@@ -21,7 +21,7 @@ def serve(
     ] = None,
     exposure: Annotated[
         Literal["auto", "full", "search", "code"] | None,
-        typer.Option(help="What the model sees at the start; `code` is not there yet."),
+        typer.Option(help="What the model sees at the start."),
     ] = None,
     names: Annotated[
         Literal["qualified", "plain"] | None,

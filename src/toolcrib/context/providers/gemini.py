@@ -19,7 +19,7 @@ from toolcrib.context.providers.linting import (
     text_findings,
 )
 from toolcrib.context.providers.saying import failed, in_words
-from toolcrib.context.providers.tool_names import legal_name
+from toolcrib.context.providers.tool_names import LEGAL, legal_name
 from toolcrib.context.schemas.profiles import GEMINI_JSON, INLINED
 from toolcrib.context.schemas.schema_copy import copy_schema
 from toolcrib.context.schemas.single_type import FORMATS, KEPT, single_type
@@ -62,7 +62,8 @@ def result(name: str, outcome: Mapping[str, Any], call_id: str = "") -> dict[str
     else:
         response = {"result": structured if is_object(structured) else in_words(outcome)}
     known = {"id": call_id} if call_id else {}
-    return {"functionResponse": {**known, "name": legal_name(name), "response": response}}
+    told = name if LEGAL.fullmatch(name) else legal_name(name)  # a model repeats what it was told
+    return {"functionResponse": {**known, "name": told, "response": response}}
 
 
 def lint(declaration: Mapping[str, Any]) -> list[str]:

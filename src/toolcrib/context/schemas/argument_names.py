@@ -1,7 +1,7 @@
 """Names of arguments that a provider refuses, replaced by ones that it takes, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from toolcrib.context.schemas.enum_words import joined
@@ -15,11 +15,8 @@ _LONGEST: Final = 64
 def legal_names(copy: JsonObject, pattern: re.Pattern[str]) -> tuple[JsonObject, Mapping[str, str]]:
     """The copy of a root with legal names only, and the original names by the new ones."""
     properties: JsonObject = copy["properties"]
-    new: dict[str, str] = {}
-    taken = {name for name in properties if pattern.fullmatch(name)}
-    for name in properties:
-        if name not in taken and name not in new:
-            new[name] = _free(name, {*taken, *new.values()})
+    names = _Free(name for name in properties if pattern.fullmatch(name))
+    new = {name: names.taken_for(name) for name in properties if not pattern.fullmatch(name)}
     if not new:
         return copy, {}
     renamed = {new.get(name, name): _told(name, new, inner) for name, inner in properties.items()}
@@ -33,14 +30,24 @@ def led_back(arguments: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[s
     return {renamed.get(name, name): value for name, value in arguments.items()}
 
 
-def _free(name: str, taken: set[str]) -> str:
-    legal = _FOREIGN.sub("_", name)[:_LONGEST] or "_"
-    number = 2
-    free = legal
-    while free in taken:
-        mark = f"_{number}"
-        free, number = legal[: _LONGEST - len(mark)] + mark, number + 1
-    return free
+class _Free:
+    """Legal names that are still free, found without going through those that were given away."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def taken_for(self, name: str) -> str:
+        """A legal name for this one, which is taken from now on."""
+        legal = _FOREIGN.sub("_", name)[:_LONGEST] or "_"
+        number = self._next.get(legal, 2)
+        free = legal
+        while free in self._taken:
+            mark = f"_{number}"
+            free, number = legal[: _LONGEST - len(mark)] + mark, number + 1
+        self._next[legal] = number
+        self._taken.add(free)
+        return free
 
 
 def _told(name: str, new: Mapping[str, str], schema: JsonObject) -> JsonObject:

@@ -31,6 +31,8 @@ class Profile:
     """Levels; what is deeper is cut in words."""
     nodes: int = 20_000
     """Schemas inside of one; what is beyond is cut in words."""
+    is_all_or_nothing: bool = False
+    """Whether a schema of more `nodes` is not copied at all."""
     text: int | None = None
     """Characters of each description; None: all of them."""
 
@@ -71,5 +73,7 @@ GEMINI_JSON: Final = Profile(
 )
 """The keywords that Gemini lists for JSON Schema, where it takes one instead of its own form."""
 
-SHOWN_WHOLE: Final = Profile("shown", kept=KEYWORDS - {"examples"}, flat_root=False)
+SHOWN_WHOLE: Final = Profile(
+    "shown", kept=KEYWORDS - {"examples"}, flat_root=False, is_all_or_nothing=True
+)
 """For models that read a schema in an answer: no provider's rules."""

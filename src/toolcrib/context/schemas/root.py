@@ -4,7 +4,7 @@ The properties of all alternatives are merged, nothing is required but what all 
 and what got lost is told in words. The original still decides when the tool is called.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from toolcrib.context.schemas.keywords import UNIONS, modern
@@ -20,6 +20,13 @@ _GONE: Final = frozenset(
 
 _LEVELS: Final = 8
 """Levels of alternatives inside alternatives that are merged."""
+
+_ROOM: Final = 20_000
+"""Alternatives, their properties and their required names that are read in all: alternatives that
+refer to each other would be more than anybody can read."""
+
+_RULES: Final = 20
+"""Sentences on what is needed with what."""
 
 _MORE: Final = "Further rules are checked when it is called"
 
@@ -39,6 +46,7 @@ class _Flattening:
 
     def __init__(self, follow: Follow) -> None:
         self._follow = follow
+        self._room = _ROOM
         self.said: list[str] = []
 
     def of(self, schema: JsonObject, levels: int) -> JsonObject:
@@ -51,30 +59,39 @@ class _Flattening:
             return plain
         for keyword in UNIONS:
             if is_array(branches := schema.get(keyword)):
-                self._merge(plain, keyword, list(self._objects(branches, levels)))
+                self._merge(plain, keyword, branches, levels)
         self._conditions(plain, schema, levels)
         self._others(schema)
         return plain
 
-    def _objects(self, branches: list[Any], levels: int) -> Iterator[JsonObject]:
-        """The alternatives that an object of arguments may choose."""
+    def _objects(self, branches: list[Any], levels: int) -> tuple[list[JsonObject], bool]:
+        """The alternatives that an object of arguments may choose; whether it is all of them."""
+        chosen: list[JsonObject] = []
         for branch in branches:
             found = self._follow(branch)
             if found is True:
-                yield {}
+                chosen.append({})
             elif is_object(found) and found.get("type", "object") in ("object", ["object", "null"]):
-                yield self.of(found, levels - 1)
+                self._room -= 1 + len(_properties(found)) + len(_required(found))
+                if self._room < 0:
+                    self.said.append(_MORE)
+                    return chosen, False
+                chosen.append(self.of(found, levels - 1))
+        return chosen, True
 
-    def _merge(self, plain: JsonObject, keyword: str, branches: list[JsonObject]) -> None:
+    def _merge(self, plain: JsonObject, keyword: str, branches: list[Any], levels: int) -> None:
+        branches, whole = self._objects(branches, levels)
         if not branches:
             return
         held = _properties(plain)
         required = [set(_required(branch)) for branch in branches]
         every = keyword == "allOf"
         shared = set[str]().union(*required) if every else set[str].intersection(*required)
+        if not (every or whole):
+            shared = set[str]()  # one that was not read may require nothing
         names = dict.fromkeys(name for branch in branches for name in _required(branch))
         _add(plain, held, branches, [name for name in names if name in shared])
-        if not every:
+        if whole and not every:
             self.said.append(_told(keyword, branches, shared))
 
     def _conditions(self, plain: JsonObject, schema: JsonObject, levels: int) -> None:
@@ -83,16 +100,19 @@ class _Flattening:
         rules = schema.get("dependentSchemas")
         ruled += [rules[name] for name in sorted(rules)] if is_object(rules) else []
         if ruled:
-            _add(plain, _properties(plain), list(self._objects(ruled, levels)), [])
+            _add(plain, _properties(plain), self._objects(ruled, levels)[0], [])
             self.said.append(_MORE)
 
     def _others(self, schema: JsonObject) -> None:
         if {"const", "enum"} & schema.keys():
             self.said.append(_MORE)
         rules = schema.get("dependentRequired")
-        for name, needed in sorted(rules.items()) if is_object(rules) else ():
-            if is_array(needed) and needed:
+        needs = [it for it in sorted(rules.items()) if it[1]] if is_object(rules) else []
+        for name, needed in needs[:_RULES]:
+            if is_array(needed):
                 self.said.append(f"With {quoted(name)} it needs {_names(needed)}")
+        if len(needs) > _RULES:
+            self.said.append(_MORE)
         refused = schema.get("not")
         if is_object(refused) and refused.keys() == {"required"} and _required(refused):
             self.said.append(f"Never give all of these together: {_names(_required(refused))}")

@@ -37,6 +37,10 @@ class Copied:
     """The original names of arguments that had to be renamed, by their names in the copy."""
 
 
+class TooManySchemas(Exception):
+    """There are more schemas inside of one than the profile takes, and it takes all or nothing."""
+
+
 def copy_schema(schema: object, profile: Profile) -> Copied:
     """The copy of an input schema that a profile asks for; the schema itself is left alone.
 
@@ -45,10 +49,10 @@ def copy_schema(schema: object, profile: Profile) -> Copied:
         profile: Whose rules it follows.
     """
     root = schema if is_object(schema) else {}
-    copying = _Copying(root, profile)
+    references = References(root)
+    copying = _Copying(references, profile)
     notes: tuple[str, ...] = ()
     if profile.flat_root:
-        references = References(root)
         whole, _ = references.followed(root, ())
         plain = modern(whole) if is_object(whole) else {}
         root, notes = flat(plain, lambda it: references.followed(it, ())[0])
@@ -64,11 +68,12 @@ def copy_schema(schema: object, profile: Profile) -> Copied:
 class _Copying:
     """One schema on its way into a copy."""
 
-    def __init__(self, root: JsonObject, profile: Profile) -> None:
-        self._references = References(root)
+    def __init__(self, references: References, profile: Profile) -> None:
+        self._references = references
         self._profile = profile
         self._left = profile.nodes
-        self._used: dict[str, None] = {}
+        self._used: set[str] = set()
+        self._waiting: list[str] = []
 
     def at(self, schema: object, depth: int, trail: Trail) -> JsonObject | None:
         """The copy of the schema at one place; None where it allows nothing."""
@@ -77,6 +82,8 @@ class _Copying:
         if not is_object(schema):
             return {}
         self._left -= 1
+        if self._left < 0 and self._profile.is_all_or_nothing:
+            raise TooManySchemas
         if self._left < 0 or depth > self._profile.depth:
             return self._cut(schema)
         return self.of(modern(schema), depth, trail)
@@ -88,7 +95,9 @@ class _Copying:
             if name is None:
                 followed, trail = self._references.followed(schema, trail)
                 return self.at(followed, depth + 1, trail) or {}
-            self._used[name] = None
+            if name and name not in self._used:
+                self._used.add(name)
+                self._waiting.append(name)
             schema = {**schema, "$ref": f"#/$defs/{name}" if name else "#"}
         if self._profile.merged and is_array(schema.get("allOf")):
             schema, trail = self._parts_merged(schema, depth, trail)
@@ -105,9 +114,9 @@ class _Copying:
     def definitions(self) -> JsonObject:
         """The definitions that the copy refers to, and those that these refer to."""
         done: JsonObject = {}
-        while waiting := [name for name in self._used if name and name not in done]:
-            for name in waiting:
-                done[name] = self.at(self._references.definition(name), 1, ()) or {}
+        while self._waiting:
+            name = self._waiting.pop()
+            done[name] = self.at(self._references.definition(name), 1, ()) or {}
         return {"$defs": {name: done[name] for name in sorted(done)}} if done else {}
 
     def _copy(
@@ -159,7 +168,7 @@ class _Copying:
         said = schema.get("description")
         cut: JsonObject = {}
         if isinstance(schema.get("type"), str) and SHAPES["type"](schema["type"]):
-            _put_type(cut, schema)
+            _put_type(cut, {"type": schema["type"]})
         text = self._text(said) if isinstance(said, str) else ""
         return {**cut, "description": joined(text, _DEEPER)}
 
@@ -211,7 +220,14 @@ class _Copying:
             schema = {keyword: value for keyword, value in schema.items() if keyword != "allOf"}
             for part in parts:
                 found, trail = self._references.followed(part, trail)
-                schema = both(schema, modern(found)) if is_object(found) else schema
+                if not is_object(found):
+                    continue
+                members = found.get("properties")
+                self._left -= 1 + (len(members) if is_object(members) else 0)
+                if self._left < 0:
+                    words = joined(schema.get("description"), _DEEPER)
+                    return {**schema, "description": words}, trail
+                schema = both(schema, modern(found))
         return schema, trail
 
 

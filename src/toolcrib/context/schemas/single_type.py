@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from toolcrib.context.schemas.enum_words import joined
 from toolcrib.context.schemas.merging import both
+from toolcrib.core.canonical import canonical
 from toolcrib.core.jsontypes import JsonObject, is_array, is_number, is_object
 from toolcrib.core.quoting import enumerated, literal
 
@@ -47,42 +48,106 @@ _IMPLIED: Final[Mapping[str, frozenset[str]]] = {
 }
 """Keywords from which a type is taken where none is declared."""
 
+_APART: Final = frozenset({"items", "properties", "required"})
+"""Keywords that are not copied as they are."""
+
+_ROOM: Final = 65_536
+"""Bytes that alternatives may repeat of what stands beside them; what needs more is left open."""
+
+_FURTHER: Final = "further rules are checked when it is called"
 _HIDDEN_RULES: Final = ("not", "if", "dependentRequired", "dependentSchemas")
 
 
 def single_type(schema: JsonObject) -> JsonObject:
-    """The schema in the subset, as a new object."""
-    if is_array(branches := schema.get("anyOf")):
-        return _any_of(schema, branches)
-    if "const" in schema and "enum" not in schema:
-        schema = {**schema, "enum": [schema["const"]]}
-    kinds = _kinds(schema)
-    named = [kind for kind in kinds if kind != "null"]
-    nullable = len(named) < len(kinds) or None in _enum(schema)
-    if not named:
-        return _described({"nullable": True} if nullable else {}, schema, ())
-    if len(named) > 1:
-        made = [_typed(_narrowed(schema, kind), kind, nullable=False) for kind in named]
-        return _alternatives([it for it in made if it != {}], nullable=nullable)
-    return _typed(schema, named[0], nullable=nullable)
+    """The schema in the subset, as a new object.
+
+    Alternatives repeat what stands beside them. Where that would grow beyond all measure, they are
+    left out, and said to be checked later.
+    """
+    return _Typing().of(schema)
 
 
-def _any_of(schema: JsonObject, branches: list[Any]) -> JsonObject:
-    """Alternatives: Gemini takes nothing beside `anyOf`, so each one takes the rest into it."""
-    rest = {keyword: it for keyword, it in schema.items() if keyword != "anyOf"}
-    words = {keyword: rest.pop(keyword) for keyword in ("title", "description") if keyword in rest}
-    made: list[JsonObject] = []
-    nullable = False
-    for branch in branches:
-        if branch.get("type") == "null" or branch.get("enum") == [None]:
-            nullable = True
-            continue
-        one = single_type(both(rest, branch) if rest else branch)
-        inner = one.get("anyOf")
-        made += inner if is_array(inner) else [one]
-    if made:
-        made[0] = _with_words(made[0], words)
-    return _alternatives(made, nullable=nullable)
+class _Typing:
+    """One schema on its way into the subset, within a limit that counts over all of it."""
+
+    def __init__(self) -> None:
+        self._room = _ROOM
+
+    def of(self, schema: JsonObject) -> JsonObject:
+        """The schema at any place."""
+        if is_array(branches := schema.get("anyOf")):
+            return self._any_of(schema, branches)
+        if "const" in schema and "enum" not in schema:
+            schema = {**schema, "enum": [schema["const"]]}
+        kinds = _kinds(schema)
+        named = [kind for kind in kinds if kind != "null"]
+        nullable = len(named) < len(kinds) or None in _enum(schema)
+        if not named:
+            return _described({"nullable": True} if nullable else {}, schema, ())
+        if len(named) > 1:
+            made = [self._typed(_narrowed(schema, kind), kind, nullable=False) for kind in named]
+            return _alternatives([it for it in made if it != {}], nullable=nullable)
+        return self._typed(schema, named[0], nullable=nullable)
+
+    def _any_of(self, schema: JsonObject, branches: list[Any]) -> JsonObject:
+        """Alternatives: Gemini takes nothing beside `anyOf`, so each one takes the rest into it."""
+        rest = {keyword: it for keyword, it in schema.items() if keyword != "anyOf"}
+        words = {it: rest.pop(it) for it in ("title", "description") if it in rest}
+        if rest and self._room >= 0:
+            self._room -= len(canonical(rest)) * len(branches)
+        if rest and self._room < 0:
+            return _described(self.of(rest), words, [_FURTHER])
+        made: list[JsonObject] = []
+        nullable = False
+        for branch in branches:
+            if branch.get("type") == "null" or branch.get("enum") == [None]:
+                nullable = True
+                continue
+            one = self.of(both(rest, branch) if rest else branch)
+            inner = one.get("anyOf")
+            made += inner if is_array(inner) else [one]
+        if made:
+            made[0] = _with_words(made[0], words)
+        return _alternatives(made, nullable=nullable)
+
+    def _typed(self, schema: JsonObject, kind: str, *, nullable: bool) -> JsonObject:
+        out: JsonObject = {"type": kind}
+        if nullable:
+            out["nullable"] = True
+        hints = list(_put_values(out, schema, kind))
+        if schema.get("format") in FORMATS.get(kind, ()):
+            out["format"] = schema["format"]
+        for keyword in sorted((KEPT[kind] & schema.keys()) - _APART):
+            out[keyword] = schema[keyword]
+        if kind == "array":
+            out["items"] = self._items(schema)
+        if kind == "object":
+            self._put_members(out, schema)
+            hints += _open_words(schema)
+        hints += [
+            words.format(literal(schema[keyword]))
+            for keyword, words in _TOLD.items()
+            if keyword in schema and keyword not in out
+        ]
+        if any(keyword in schema for keyword in _HIDDEN_RULES):
+            hints.append(_FURTHER)
+        return _described(out, schema, hints)
+
+    def _items(self, schema: JsonObject) -> JsonObject:
+        items, heads = schema.get("items"), schema.get("prefixItems")
+        found = [*(heads if is_array(heads) else []), *([items] if items else [])]
+        if not found:
+            return {}
+        return self.of({"anyOf": found} if len(found) > 1 else found[0])
+
+    def _put_members(self, out: JsonObject, schema: JsonObject) -> None:
+        if "properties" in schema:
+            members = schema["properties"].items()
+            out["properties"] = {name: self.of(inner) for name, inner in members}
+        known = out.get("properties", {})
+        required = [name for name in schema.get("required", []) if name in known]
+        if required:
+            out["required"] = required
 
 
 def _with_words(one: JsonObject, words: JsonObject) -> JsonObject:
@@ -91,10 +156,7 @@ def _with_words(one: JsonObject, words: JsonObject) -> JsonObject:
 
 
 def _alternatives(made: list[JsonObject], *, nullable: bool) -> JsonObject:
-    distinct: list[JsonObject] = []
-    for one in made:
-        if one not in distinct:
-            distinct.append(one)
+    distinct = list({canonical(one): one for one in made}.values())
     if not distinct:
         return {"nullable": True} if nullable else {}
     if nullable:
@@ -142,30 +204,6 @@ def _is_of(value: object, kind: str) -> bool:
             return is_object(value)
 
 
-def _typed(schema: JsonObject, kind: str, *, nullable: bool) -> JsonObject:
-    out: JsonObject = {"type": kind}
-    if nullable:
-        out["nullable"] = True
-    hints = list(_put_values(out, schema, kind))
-    if schema.get("format") in FORMATS.get(kind, ()):
-        out["format"] = schema["format"]
-    for keyword in sorted(KEPT[kind] & schema.keys()):
-        out[keyword] = _inner(keyword, schema[keyword])
-    if kind == "array":
-        out["items"] = _items(schema)
-    if kind == "object":
-        _put_members(out, schema)
-        hints += _open_words(schema)
-    hints += [
-        words.format(literal(schema[keyword]))
-        for keyword, words in _TOLD.items()
-        if keyword in schema and keyword not in out
-    ]
-    if any(keyword in schema for keyword in _HIDDEN_RULES):
-        hints.append("further rules are checked when it is called")
-    return _described(out, schema, hints)
-
-
 def _put_values(out: JsonObject, schema: JsonObject, kind: str) -> Iterable[str]:
     """Enumerations are taken of strings only, and the empty one is refused."""
     values = [value for value in _enum(schema) if value is not None]
@@ -174,28 +212,6 @@ def _put_values(out: JsonObject, schema: JsonObject, kind: str) -> Iterable[str]
         out["enum"] = list(dict.fromkeys(named))
     elif values:
         yield f"one of {enumerated(map(literal, values), 1_000)}"
-
-
-def _inner(keyword: str, value: Any) -> Any:
-    if keyword == "properties":
-        return {name: single_type(inner) for name, inner in value.items()}
-    return single_type(value) if keyword == "items" else value
-
-
-def _items(schema: JsonObject) -> JsonObject:
-    items, heads = schema.get("items"), schema.get("prefixItems")
-    found = [*(heads if is_array(heads) else []), *([items] if items else [])]
-    if not found:
-        return {}
-    return single_type({"anyOf": found}) if len(found) > 1 else single_type(found[0])
-
-
-def _put_members(out: JsonObject, schema: JsonObject) -> None:
-    known = out.get("properties", {})
-    required = [name for name in schema.get("required", []) if name in known]
-    out.pop("required", None)
-    if required:
-        out["required"] = required
 
 
 def _open_words(schema: JsonObject) -> Iterable[str]:

@@ -54,6 +54,7 @@ FORMATS: Final = frozenset(
         "uuid",
     }
 )
+_INSIDE: Final = frozenset({"anyOf", "items", "properties"})
 _PLAIN: Final = frozenset({"boolean", "integer", "null", "number", "string"})
 MOST_PROPERTIES: Final = 5_000
 MOST_LEVELS: Final = 10
@@ -219,6 +220,8 @@ def without_nulls(arguments: Any, copy: JsonObject) -> Any:
         arguments: As a model wrote them.
         copy: The schema as a copy without references.
     """
+    if _INSIDE.isdisjoint(copy):
+        return arguments  # nothing is known of it, however deep it is
     if is_array(arguments):
         items = copy.get("items")
         return [without_nulls(it, items) for it in arguments] if is_object(items) else arguments

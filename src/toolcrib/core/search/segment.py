@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, starmap
+from itertools import chain, islice, pairwise, starmap
 from typing import Final
 
 from toolcrib.core.search import weights as worth
@@ -70,20 +70,41 @@ class Segment:
         cls, server: str, snapshot: Snapshot, lexicon: Lexicon, texts: ServerTexts | None = None
     ) -> "Segment":
         """The index of one snapshot; the same content gives the same index."""
-        terms = lexicon.bounded(MOST_WORDS)
-        around = list(_server_terms(server, texts or ServerTexts(), terms))
-        worths: defaultdict[str, dict[Doc, float]] = defaultdict(dict)
-        docs: list[Doc] = []
-        for item in sorted(snapshot.items, key=lambda item: item.key):
-            doc, own = _indexed(server, item, terms)
-            docs.append(doc)
-            for term, value in _summed(own + around).items():
-                impact = value / (SATURATION + value)
-                worths[term][doc] = round(impact * _STEPS) / _STEPS
-        return cls(server, tuple(docs), _shared(worths))
+        draft = Draft(server, snapshot, lexicon, texts)
+        draft.go_on(len(snapshot))
+        return draft.done()
 
     def __len__(self) -> int:
         return len(self.docs)
+
+
+class Draft:
+    """A segment that is made a piece at a time, so that others have their turn."""
+
+    def __init__(
+        self, server: str, snapshot: Snapshot, lexicon: Lexicon, texts: ServerTexts | None = None
+    ) -> None:
+        self._server = server
+        self._terms = lexicon.bounded(MOST_WORDS)
+        self._around = list(_server_terms(server, texts or ServerTexts(), self._terms))
+        self._left = iter(sorted(snapshot.items, key=lambda item: item.key))
+        self._worths: defaultdict[str, dict[Doc, float]] = defaultdict(dict)
+        self._docs: list[Doc] = []
+
+    def go_on(self, tools: int) -> bool:
+        """Index so many tools more; whether there was one."""
+        before = len(self._docs)
+        for item in islice(self._left, tools):
+            doc, own = _indexed(self._server, item, self._terms)
+            self._docs.append(doc)
+            for term, value in _summed(own + self._around).items():
+                impact = value / (SATURATION + value)
+                self._worths[term][doc] = round(impact * _STEPS) / _STEPS
+        return len(self._docs) > before
+
+    def done(self) -> Segment:
+        """The segment of all that was indexed."""
+        return Segment(self._server, tuple(self._docs), _shared(self._worths))
 
 
 _Counted = tuple[Weight, list[str]]

@@ -122,13 +122,14 @@ def server_stubs(
     names = identifiers(by_key, FUNCTIONS, server)
     taken = {*TYPE_WORDS, *TYPESCRIPT_WORDS, *names.values()}
     known: Mapping[str, ToolStub] = {} if earlier is None else earlier.stubs
+    everything = "\0".join(sorted(names.values()))  # so that nobody can foresee the next prefix
     stubs: dict[str, ToolStub] = {}
     for name, key in sorted((name, key) for key, name in names.items()):
         stub = _stub(by_key[key], name, pascal(name), known)
         turn = 0
         while stub.types & taken:
             turn += 1
-            mark = hashlib.sha256(f"{name}\0{turn}".encode()).hexdigest()[:8]
+            mark = hashlib.sha256(f"{name}\0{turn}\0{everything}".encode()).hexdigest()[:8]
             stub = _stub(by_key[key], name, f"{pascal(name)}{mark}", known)
         taken |= stub.types
         stubs[name] = stub

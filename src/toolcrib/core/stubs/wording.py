@@ -38,5 +38,5 @@ def typescript_string(text: str) -> str:
 
 def typescript_comment(text: str) -> str:
     """A comment of TypeScript that nothing in the text can end, or turn into a directive."""
-    safe = one_line(text).replace("*/", "* /").replace("@", "@ ").rstrip("*/ ")
+    safe = one_line(text).replace("*/", "* /").replace("@", "@ ")
     return f"/** {safe.encode('ascii', 'backslashreplace').decode('ascii')} */"

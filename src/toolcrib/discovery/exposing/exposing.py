@@ -25,7 +25,6 @@ from toolcrib.discovery.exposing.memory import ExposureMemory
 from toolcrib.discovery.exposing.offer import Offer
 from toolcrib.discovery.exposing.report import ExposureReport, why
 from toolcrib.discovery.seams import MetaToolSet
-from toolcrib.errors import ConfigError
 from toolcrib.facts import ExposureChanged, Finding
 from toolcrib.ports import Observer
 from toolcrib.settings import ExposureSettings
@@ -84,9 +83,6 @@ class Exposing:
         memory: What was shown before.
         observer: Is told of changes.
         hidden: Is called whenever not everything is shown: then tools will have to be found.
-
-    Raises:
-        ConfigError: Exposure `code` is wanted, which is not there yet.
     """
 
     def __init__(
@@ -99,7 +95,6 @@ class Exposing:
         observer: Observer,
         hidden: Callable[[], None] = lambda: None,
     ) -> None:
-        check_available(wanted, settings)
         self._wanted: Wanted = wanted
         self._settings = settings
         self._threshold = Threshold(settings.window, settings.share, settings.above)
@@ -238,21 +233,6 @@ class Exposing:
         if len(offer.listed) > OFF_LOOP or self._costs.counter.exact:
             return await to_thread.run_sync(count)
         return count()
-
-
-def check_available(wanted: Wanted, settings: ExposureSettings) -> None:
-    """Refuse what is configured and not there yet.
-
-    Raises:
-        ConfigError: It names the setting.
-    """
-    asked = {"exposure": wanted, "exposure.above": settings.above if wanted == "auto" else ""}
-    for setting, value in asked.items():
-        if value == "code":
-            raise ConfigError(
-                "the exposure 'code' is not there yet: it comes with code mode",
-                remedy=f"set {setting} to one of auto, full, search",
-            )
 
 
 def _beyond(offer: Offer, pinned: Pinned, budget: int) -> tuple[Finding, ...]:

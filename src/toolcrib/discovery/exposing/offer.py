@@ -5,9 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from toolcrib.catalog.reading import Reading
-from toolcrib.core.naming import NameTable, Original, Style, expose
+from toolcrib.core.naming import NameTable, Original, Style
 from toolcrib.core.quoting import quoted
-from toolcrib.core.snapshot import Item
 from toolcrib.facts import Finding
 
 
@@ -45,18 +44,16 @@ def offer_of(
         reserved: Names that are taken: whoever has one is kept out, and reported.
     """
     held = {it.server: it.snapshot.items for it in readings if it.snapshot is not None}
-    shown = _named(held, style, limit, [it for it in held if it in listed])
-    others = _named(held, style, limit, [it for it in held if it not in listed])
-    taken = shown.entries.keys() | _collided(shown, style, limit) | reserved
-    findings = [*_collisions(shown), *_collisions(others)]
-    for name, original in (*shown.entries.items(), *others.entries.items()):
+    table = NameTable.build(held, style=style, limit=limit, first=listed)
+    findings = list(_collisions(table))
+    entries: dict[str, Original] = {}
+    for name, original in table.entries.items():
         if name in reserved:
             findings.append(_reserved(name, original))
-        elif name in taken and original.server not in listed:
-            findings.append(_taken(name, original))
-    kept = {name: it for name, it in shown.entries.items() if name not in reserved}
-    added = {name: it for name, it in others.entries.items() if name not in taken}
-    return Offer({**kept, **added}, kept, tuple(findings), complete_in(readings, listed))
+        else:
+            entries[name] = original
+    shown = {name: it for name, it in entries.items() if it.server in listed}
+    return Offer(entries, shown, tuple(findings), complete_in(readings, listed))
 
 
 def complete_in(readings: Iterable[Reading], listed: AbstractSet[str]) -> bool:
@@ -64,20 +61,6 @@ def complete_in(readings: Iterable[Reading], listed: AbstractSet[str]) -> bool:
     return all(
         it.snapshot is not None or it.withdrawn or it.server not in listed for it in readings
     )
-
-
-def _named(
-    held: Mapping[str, tuple[Item, ...]], style: Style, limit: int, servers: Iterable[str]
-) -> NameTable:
-    return NameTable.build({it: held[it] for it in servers}, style=style, limit=limit)
-
-
-def _collided(table: NameTable, style: Style, limit: int) -> set[str]:
-    return {
-        expose(server, it.key, style=style, limit=limit)
-        for server, kept_out in table.collided.items()
-        for it in kept_out
-    }
 
 
 def _collisions(table: NameTable) -> Iterable[Finding]:
@@ -89,13 +72,5 @@ def _collisions(table: NameTable) -> Iterable[Finding]:
 def _reserved(name: str, original: Original) -> Finding:
     detail = (
         f"{quoted(name)} is the name of a meta-tool; use qualified names, or deny it on this server"
-    )
-    return Finding(original.server, "name_collision", detail)
-
-
-def _taken(name: str, original: Original) -> Finding:
-    detail = (
-        f"{quoted(name)} is also a name of a server that is always there; use qualified names, "
-        "or deny it on one of them"
     )
     return Finding(original.server, "name_collision", detail)

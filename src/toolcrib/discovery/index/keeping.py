@@ -1,35 +1,35 @@
-"""The word index of one principal: what is published is in it before a search answers.
+"""The word index of one principal: a search finds in it what is published, or says what is missing.
 
-A published change only marks its server. `run` brings the index up to date soon afterwards, beside
-the requests; a search that comes first does it itself, and never twice what another one is doing.
+A published change only marks its server. A search takes in at once what costs next to nothing:
+what went away, and few tools. All else is built in a thread beside the requests, small servers
+first, and each is found as soon as it is built; a search waits a short time for it, and no longer.
 """
 
-import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
+from math import inf
 from typing import Final, Protocol
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 
 from toolcrib.catalog.access import CatalogAccess, PublishedChange
+from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.search.fields import ServerTexts
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.search.merged import MergedIndex
 from toolcrib.core.search.segment import Doc, Segment
 from toolcrib.core.snapshot import Kind, Snapshot
 from toolcrib.discovery.hits import Introduced
+from toolcrib.discovery.index.building import AT_ONCE, Building, Work, together
 from toolcrib.discovery.index.shared import SegmentKey, SharedSegments
 
-_log = logging.getLogger(__name__)
-
-AT_ONCE: Final = 20
-"""Tools that are indexed on the event loop, which takes a few milliseconds; more go to a thread."""
-
 _PASSES: Final = 2
-"""How often the index is brought up to date for one who asks, while changes keep coming."""
+"""How often one server is taken in for one who waits, while it keeps changing."""
 
-_Work = tuple[SegmentKey, Snapshot]
+_NAMED: Final = 100
+"""Characters of names of servers in what a search says."""
 
 
 class Follower(Protocol):
@@ -54,6 +54,8 @@ class ToolIndex:
         partition: Names who may share segments with this principal.
         shared: Where segments are shared.
         followers: Other indexes that hold the same tools, such as the one of meanings.
+        wait: Seconds after which no search waits any more for what is not in the index, from when
+            that was noticed; where `run` does not run, a search takes it in itself.
     """
 
     def __init__(
@@ -65,24 +67,35 @@ class ToolIndex:
         partition: str = "",
         shared: SharedSegments | None = None,
         followers: Sequence[Follower] = (),
+        wait: float = inf,
     ) -> None:
         self._access = access
         self._introduced = introduced
         self._partition = partition
-        self._shared = SharedSegments() if shared is None else shared
+        self._building = Building(lexicon, SharedSegments() if shared is None else shared)
         self._followers = tuple(followers)
+        self._wait = wait
         self._merged = MergedIndex()
         self._held: dict[str, SegmentKey] = {}
         """What the index holds of each server."""
+        self._ids: tuple[str, ...] = ()
+        self._there: frozenset[str] = frozenset()
+        """The servers that there were when they were looked at last."""
         self._marked: set[str] = set()
-        """Servers that are looked at again before the next search."""
+        """Servers that are looked at before anything is found."""
+        self._owed: dict[str, Work] = {}
+        """What was seen of servers and has to be taken in."""
+        self._bare: set[str] = set()
+        """Servers of which nothing was held; nobody says so when that ends by itself."""
         self._unmet: set[str] = set()
         """Servers whose tools are held from an earlier run, and that have not said yet what they
         say of themselves."""
         self._working = anyio.Lock()
-        self._passes = self._complete = 0
-        """How often it was brought up to date: begun, and the last that is done."""
+        self._tended = False
+        """Whether `run` runs."""
         self._news = anyio.Event()
+        self._taken = anyio.Event()
+        """Set when something was taken in, and made anew."""
         self._woken = anyio.Event()
         self.lexicon: Final = lexicon
         self.close: Final[Callable[[], None]] = access.on_published(self._heard)
@@ -106,58 +119,116 @@ class ToolIndex:
 
         It begins with the first search, or with `wake`: where nobody searches nothing is indexed.
         """
-        await self._woken.wait()
-        while True:
-            self._news = anyio.Event()
-            await self.settled()
-            await self._news.wait()
+        self._tended = True
+        try:
+            await self._woken.wait()
+            while True:
+                self._news = anyio.Event()
+                await self.settled()
+                await self._news.wait()
+        finally:
+            self._tended = False
 
     async def settled(self) -> MergedIndex:
-        """The index with all in it that was published before the call.
+        """The index with all in it that was published before the call, however long it takes.
 
+        A server that changes without end keeps nobody waiting for more than a second time.
         What is found out from it has to be found before anything else is waited for. A catalog
         that grows too old to be listed stays in it: nobody says so, and it may become good again.
         Whoever shows what was found looks at the catalogs as they are then.
         """
         self.wake()
-        enough = self._passes + _PASSES
-        while self._due() and self._complete < enough:
+        self._look()
+        taken, turns = Counter[str](), count()
+        while any(taken[server] < _PASSES for server in self._owed):
             async with self._working:
-                # Another one may have begun after the call, and taken in all that is asked for. A
-                # server that changes without end keeps nobody waiting for more than a second pass,
-                # which takes out what went away in the first.
-                if self._complete < enough:
-                    self._passes += 1
-                    began = self._passes
-                    await self._settle()
-                    self._complete = began
+                # Whoever had the turn before may have taken in everything.
+                self._look()
+                # In every other turn the largest comes first: small servers that change without
+                # end must not keep it out.
+                works = self._in_order()[:: -1 if next(turns) % 2 else 1]
+                for work, segment in await self._building.next(works) if works else ():
+                    self._put(work, segment)
+                    taken[work.key.server] += 1
+                    await anyio.lowlevel.checkpoint()
+                self._look()
         return self._merged
+
+    async def ready(self, servers: Collection[str] | None = None) -> MergedIndex:
+        """The index as a search of these servers (None: all) takes it: without what is gone.
+
+        What was published before is in it as far as `wait` seconds suffice; `missing` says what is
+        not. Like `settled` in all else.
+        """
+        self.wake()
+        self._look()
+        if self._owed:
+            for built in self._building.at_once(together(self._in_order(), AT_ONCE)):
+                self._put(*built)
+        owed = self._owed_of(servers)
+        if owed and not self._tended:
+            await self.settled()
+        elif owed:
+            self._news.set()
+            with anyio.CancelScope(deadline=max(it.since for it in owed) + self._wait):
+                while self._owed_of(servers):
+                    await self._taken.wait()
+            self._look()
+        return self._merged
+
+    def missing(self, servers: Collection[str] | None = None) -> tuple[str, ...]:
+        """What a search of these servers (None: all) has to be told of the rest, in sentences."""
+        names = sorted(work.key.server for work in self._owed_of(servers))
+        if not names:
+            return ()
+        told = enumerated(map(quoted, names), _NAMED)
+        of = f"{len(names):,} server{'' if len(names) == 1 else 's'}"
+        return (f"Tools of {of} are still being read into the index: {told}. Search again soon.",)
 
     def scores(self, text: str, servers: Collection[str] | None = None) -> Mapping[Doc, float]:
         """The score of every tool that shares a word with a text, in the index as it is now."""
         return self._merged.scores(self.lexicon.question(text), servers)
 
-    def _due(self) -> dict[str, _Work | None]:
-        """What the index has to take in, by server; None: it has to forget the server."""
-        ids = frozenset(self._access.server_ids())
-        held = self._held.keys()
-        met = {it for it in self._unmet & ids if self._access.status(it).facts is not None}
-        servers = self._marked | (held - ids) | (ids - held) | met
-        due: dict[str, _Work | None] = {}
-        for server in sorted(servers):
-            work = self._shown(server) if server in ids else None
-            if self._held.get(server) != (None if work is None else work[0]):
-                due[server] = work
-                self._marked.add(server)
+    def _look(self) -> None:
+        """Finds out what has to be taken in, and forgets at once what is gone."""
+        ids = self._access.server_ids()
+        if ids is not self._ids:
+            self._ids, self._there = ids, frozenset(ids)
+            self._marked |= (self._held.keys() | self._owed.keys()) ^ self._there
+            self._bare &= self._there
+            self._unmet &= self._there
+        self._marked |= self._bare
+        self._marked |= {it for it in self._unmet if self._access.status(it).facts is not None}
+        marked, self._marked = sorted(self._marked), set[str]()
+        for server in marked:
+            seen = self._shown(server) if server in self._there else None
+            if seen is None:
+                self._forget(server)
+            elif self._held.get(server) == seen[0]:
+                self._owed.pop(server, None)
             else:
-                self._marked.discard(server)
-        return due
+                before = self._owed.get(server)
+                since = anyio.current_time() if before is None else before.since
+                self._owed[server] = Work(*seen, since)
 
-    def _shown(self, server: str) -> _Work | None:
+    def _forget(self, server: str) -> None:
+        self._building.forget(server)
+        if self._owed.pop(server, None) is not None:
+            self._tell()
+        self._unmet.discard(server)
+        if server in self._there:
+            self._bare.add(server)
+        if self._held.pop(server, None) is not None:
+            self._merged.drop(server)
+            for follower in self._followers:
+                follower.drop(server)
+
+    def _shown(self, server: str) -> tuple[SegmentKey, Snapshot] | None:
         """What is shown of a server now; None for no tools."""
         snapshot = self._access.peek(server, Kind.TOOLS).snapshot
         if snapshot is None or not snapshot.items:
             return None
+        self._bare.discard(server)
         facts = self._access.status(server).facts
         if facts is None:
             self._unmet.add(server)
@@ -166,39 +237,30 @@ class ToolIndex:
         texts = ServerTexts("" if facts is None else facts.name, self._introduced.about(server))
         return SegmentKey(self._partition, server, snapshot.digest, texts), snapshot
 
-    async def _settle(self) -> None:
-        due = self._due()
-        works = [work for work in due.values() if work is not None]
-        new = [work for work in works if self._shared.get(work[0]) is None]
-        for server in due.keys() - {key.server for key, _ in works}:
-            self._merged.drop(server)
-            for follower in self._followers:
-                follower.drop(server)
-            self._held.pop(server, None)
-            self._unmet.discard(server)
-        if sum(len(snapshot) for _, snapshot in new) <= AT_ONCE:
-            built = self._build(new)
-        else:
-            built = await anyio.to_thread.run_sync(self._build, new)
-        for key, segment in built.items():
-            self._shared.keep(key, segment)
-        for key, _ in works:
-            segment = built[key] if key in built else self._shared.get(key)
-            if segment is not None:
-                self._merged.put(segment)
-                for follower in self._followers:
-                    follower.put(segment, key.texts.title)
-                self._held[key.server] = key
-                await anyio.lowlevel.checkpoint()
+    def _owed_of(self, servers: Collection[str] | None) -> list[Work]:
+        """What has to be taken in of these servers; None: of all."""
+        if servers is None:
+            return list(self._owed.values())
+        return [work for server, work in self._owed.items() if server in servers]
 
-    def _build(self, works: list[_Work]) -> dict[SegmentKey, Segment]:
-        return {key: self._built(key, snapshot) for key, snapshot in works}
+    def _in_order(self) -> list[Work]:
+        """What has to be taken in: the smallest first, so that many servers are found soon."""
+        return sorted(self._owed.values(), key=lambda it: (len(it.snapshot), it.key.server))
 
-    def _built(self, key: SegmentKey, snapshot: Snapshot) -> Segment:
-        try:
-            return Segment.build(key.server, snapshot, self.lexicon, key.texts)
-        except Exception as error:  # noqa: BLE001 - what one server shows costs no other its search
-            _log.warning(
-                "the tools of %s cannot be found by words: %s", key.server, type(error).__name__
-            )
-            return Segment(key.server, (), {})
+    def _put(self, work: Work, segment: Segment) -> None:
+        server = work.key.server
+        owed = self._owed.get(server)
+        if owed is None:
+            return
+        self._merged.put(segment)
+        for follower in self._followers:
+            follower.put(segment, work.key.texts.title)
+        self._held[server] = work.key
+        # What was published while it was built comes next.
+        if owed.key == work.key:
+            del self._owed[server]
+        self._tell()
+
+    def _tell(self) -> None:
+        self._taken.set()
+        self._taken = anyio.Event()

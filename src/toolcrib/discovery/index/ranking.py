@@ -41,9 +41,9 @@ class WordSearch:
 
     async def lexical(self, text: str, servers: Collection[str] | None, most: int) -> WordRanking:
         """The best tools for a text, with room for more than one server."""
-        merged = await self._index.settled()
+        merged = await self._index.ready(servers)
         scores = merged.scores(self._index.lexicon.question(text), servers)
-        return WordRanking(tuple(ranked(scores, most)))
+        return WordRanking(tuple(ranked(scores, most)), self._index.missing(servers))
 
     async def regex(self, text: str, servers: Collection[str] | None, most: int) -> WordRanking:
         """The tools whose name, title or description contains a pattern.
@@ -55,8 +55,9 @@ class WordSearch:
             occurs = self._patterns(text)
         except ValueError as error:
             raise BadArguments(f"the pattern is refused: {error}") from error
-        docs = tuple((await self._index.settled()).docs(servers))
+        docs = tuple((await self._index.ready(servers)).docs(servers))
+        missing = self._index.missing(servers)
         if len(docs) <= _AT_ONCE:
-            return WordRanking(tuple(matching(docs, occurs, most)))
+            return WordRanking(tuple(matching(docs, occurs, most)), missing)
         found = await anyio.to_thread.run_sync(matching, docs, occurs, most)
-        return WordRanking(tuple(found))
+        return WordRanking(tuple(found), missing)

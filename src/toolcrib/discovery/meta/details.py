@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from toolcrib.calls.call import Requester
 from toolcrib.core.jsontypes import is_array
-from toolcrib.core.naming import JOINT
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.hits import Found, Query
@@ -17,6 +16,7 @@ from toolcrib.discovery.meta.one_line import exact
 from toolcrib.discovery.meta.seams import Surroundings
 from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached, reason
 from toolcrib.discovery.meta.whole import whole
+from toolcrib.discovery.unavailable import not_enabled
 from toolcrib.errors import BadArguments, ToolGone
 
 _RESERVED: Final = 8_192
@@ -24,6 +24,9 @@ _RESERVED: Final = 8_192
 
 _TOLD: Final = 50
 """Names without an answer that may be listed."""
+
+_LEAST: Final = 128
+"""Bytes of the shortest definition."""
 
 _GUESSED: Final = 5
 """Unknown names in one call for which similar ones are looked for: that takes long in a large
@@ -74,7 +77,7 @@ class Details:
         lines, left = await self._shown(items, requester)
         left += names[DETAILS_MOST:]
         if notes:
-            notes.append(not_reached(self._around.access, where.searched))
+            notes += [where.unsure, not_reached(self._around.access, where.searched)]
         if left:
             told = enumerated(map(quoted, left[:_TOLD]), 600)
             if len(left) > _TOLD:
@@ -89,15 +92,14 @@ class Details:
         if name in self._own:
             return f"{exact(name)} is in your own list of tools: call it directly."
         try:
-            server, key = await self._around.naming.find(name, who)
+            server, key = await self._around.naming.find(name, who, where.present)
         except ToolGone as gone:
-            server, _, key = name.partition(JOINT)
-            if not key or server not in where.on_demand:
-                # With servers on demand, similar names may be of one that only others enabled.
-                alike = None if self._around.enabling.dynamic else gone.details.get("near")
-                return await self._unknown(name, where, alike, guess=guess)
+            servers = await self._around.enabling.to_enable(who, name)
+            if servers:
+                return f"{not_enabled(name, servers).message}."
+            return await self._unknown(name, where, gone.details.get("near"), guess=guess)
         if server in where.on_demand:
-            return f"{quoted(name)} is of server {quoted(server)}: call enable_server for it first."
+            return f"{not_enabled(name, (server,)).message}."
         return _Tool(name, server, key)
 
     async def _held(
@@ -135,7 +137,8 @@ class Details:
         left: list[str] = []
         for tool, item in items:
             heading = f"## {exact(tool.name)} ({exact(tool.key)} of server {exact(tool.server)})"
-            shown = whole(item, room - size(heading), cut=not lines)
+            fits = not lines or room - size(heading) >= _LEAST  # else nothing would, tried for long
+            shown = whole(item, room - size(heading), cut=not lines) if fits else None
             if shown is None:
                 left.append(tool.name)
                 continue
@@ -153,6 +156,7 @@ class Details:
             servers=where.searched if self._around.enabling.dynamic else None,
             limit=_CANDIDATES,
             method="lexical",
+            present=where.present,
         )
         try:
             found = await self._around.search.find(query) if guess else Found((), "lexical")

@@ -8,7 +8,7 @@ lines are shorter. So no meta-tool has an `outputSchema`; programs ask `ToolSear
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 from toolcrib.discovery.meta.arguments import inner_call
@@ -22,7 +22,7 @@ from toolcrib.discovery.meta.definitions import (
     search_definition,
 )
 from toolcrib.discovery.meta.details import Details
-from toolcrib.discovery.meta.seams import ExtraTool, Surroundings
+from toolcrib.discovery.meta.seams import ExtraTool, ProgramTool, Surroundings
 from toolcrib.discovery.meta.searching import Searching
 from toolcrib.discovery.seams import Inner, Shown
 from toolcrib.errors import BadArguments, ToolcribBug
@@ -42,7 +42,7 @@ class MetaTools:
         around: Surroundings,
         *,
         servers: Sequence[ExtraTool] = (),
-        programs: Sequence[ExtraTool] = (),
+        programs: Sequence[ProgramTool] = (),
     ) -> None:
         self._limits = around.limits
         serving = servers if around.enabling.dynamic else ()
@@ -52,9 +52,9 @@ class MetaTools:
         self._finding = tuple(own)
         self._serving = tuple(item_of(tool.definition) for tool in serving)
         self._programs = tuple(item_of(tool.definition) for tool in programs)
-        extra = zip((*self._serving, *self._programs), (*serving, *programs), strict=True)
-        self._extra = {item.key: tool for item, tool in extra}
-        self._names = frozenset({SEARCH, DETAILS, CALL, *self._extra})
+        self._extra = dict(zip((it.key for it in self._serving), serving, strict=True))
+        self._running = dict(zip((it.key for it in self._programs), programs, strict=True))
+        self._names = frozenset({SEARCH, DETAILS, CALL, *self._extra, *self._running})
         self._searching = Searching(around)
         self._details = Details(around, self._names)
 
@@ -82,9 +82,15 @@ class MetaTools:
         return tuple(item.definition for item in self.items(exposure))
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], requester: Requester
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
     ) -> dict[str, Any]:
-        """The result of any of them but `call_tool`. Raises `BadArguments`."""
+        """The result of any of them but `call_tool`; raises what stopped it."""
+        if (running := self._running.get(name)) is not None:
+            return await running.call(arguments, requester, retry)
         if (extra := self._extra.get(name)) is not None:
             return await extra.call(arguments, requester)
         if name == SEARCH:

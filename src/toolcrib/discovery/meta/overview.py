@@ -35,6 +35,7 @@ async def overview(around: Surroundings, where: Whereabouts) -> str:
     shown = _within(lines, room)
     notes = [
         f"{len(lines) - len(shown)} more servers left out." if len(shown) < len(lines) else "",
+        where.unsure,
         not_reached(access, where.searched),
         _on_demand(where.on_demand),
         "Search by what a tool should do; with server and an empty query, all tools of a server.",

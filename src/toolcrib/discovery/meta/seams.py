@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from toolcrib.calls.call import Requester
+from toolcrib.calls.call import Requester, Retry
 from toolcrib.calls.seams import Sights
 from toolcrib.catalog.access import CatalogAccess
+from toolcrib.core.naming import Present
 from toolcrib.discovery.hits import Introduced, ToolSearch
 from toolcrib.discovery.seams import Enabling
 from toolcrib.settings import Limits
@@ -15,8 +16,10 @@ from toolcrib.settings import Limits
 class Naming(Protocol):
     """Leads exposed names back to tools (`calls.names.Names`)."""
 
-    async def find(self, name: str, requester: Requester) -> tuple[str, str]:
-        """The server, and the tool's own name on it.
+    async def find(
+        self, name: str, requester: Requester, present: Present | None = None
+    ) -> tuple[str, str]:
+        """The server, and the tool's own name on it, of the servers that are there for a caller.
 
         Raises:
             ToolGone: No server has it, and this caller was never shown it; `details["near"]` may
@@ -26,7 +29,7 @@ class Naming(Protocol):
 
 
 class ExtraTool(Protocol):
-    """A meta-tool that another part answers: enabling servers, running programs."""
+    """A meta-tool that another part answers, such as enabling servers."""
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -38,6 +41,27 @@ class ExtraTool(Protocol):
 
         Raises:
             BadArguments: They do not fit; it says how.
+        """
+        ...
+
+
+class ProgramTool(Protocol):
+    """A meta-tool that runs programs (`codemode.run_code`)."""
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """The `Tool` object (MCP 2026-07-28, tools); always the same bytes."""
+        ...
+
+    async def call(
+        self, arguments: Mapping[str, Any], requester: Requester, retry: Retry | None = None
+    ) -> dict[str, Any]:
+        """The `CallToolResult`, or an `input_required` result.
+
+        `retry` is what the request brings back of an earlier one that was answered so.
+
+        Raises:
+            ToolcribError: Why it was not run, or how it ended.
         """
         ...
 

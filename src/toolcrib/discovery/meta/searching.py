@@ -39,7 +39,7 @@ class Searching:
         if not asked.query:
             if not asked.servers:
                 return await overview(around, where)
-            return await self._browsed(asked, servers, requester)
+            return await self._browsed(asked, servers, where, requester)
         default = full_hits(limits) if asked.detail == "full" else limits.search_hits
         found = await around.search.find(
             Query(
@@ -47,17 +47,19 @@ class Searching:
                 servers=servers if asked.servers or around.enabling.dynamic else None,
                 limit=asked.limit or default,
                 method="regex" if asked.pattern else "auto",
+                present=where.present,
             )
         )
-        notes = [*asked.notes, *(one_line(note, _NOTE) for note in found.notes)]
+        said = (one_line(note, _NOTE) for note in found.notes)
+        notes = [*asked.notes, where.unsure, *said]
         if not found.hits:
             near = map(exact, found.near)
             return nothing_found(around, where, servers, asked.query, near=near, notes=notes)
-        notes.append(not_reached(around.access, servers))
+        notes.append(not_reached(around.access, found.absent))
         return await self._listed(found.hits, asked, notes, requester)
 
     async def _browsed(
-        self, asked: SearchAsked, servers: Sequence[str], requester: Requester
+        self, asked: SearchAsked, servers: Sequence[str], where: Whereabouts, requester: Requester
     ) -> str:
         """The tools of servers by name, without a search."""
         access = self._around.access
@@ -71,8 +73,8 @@ class Searching:
         limits = self._around.limits
         default = full_hits(limits) if asked.detail == "full" else limits.search_hits_most
         limit = asked.limit or default
-        hits = await self._called(tools[:limit], requester)
-        notes = [*asked.notes, not_reached(access, servers)]
+        hits = await self._called(tools[:limit], where, requester)
+        notes = [*asked.notes, where.unsure, not_reached(access, servers)]
         if len(tools) > limit:
             notes.append(f"These are the first of {len(tools):,} tools: find others by a query.")
         if not hits:
@@ -80,13 +82,15 @@ class Searching:
             return "\n".join(filter(None, [f"No tools to show of {names}.", *notes]))
         return await self._listed(hits, asked, notes, requester)
 
-    async def _called(self, tools: Iterable[tuple[str, Item]], who: Requester) -> list[Hit]:
+    async def _called(
+        self, tools: Iterable[tuple[str, Item]], where: Whereabouts, who: Requester
+    ) -> list[Hit]:
         """The tools with the names by which they can be called, where they can."""
         hits: list[Hit] = []
         for server, item in tools:
             name = self._around.exposed(server, item.key)
             try:
-                meant = await self._around.naming.find(name, who)
+                meant = await self._around.naming.find(name, who, where.present)
             except ToolGone:
                 continue
             if meant == (server, item.key):

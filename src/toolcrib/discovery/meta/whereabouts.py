@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from toolcrib.calls.call import Requester
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
-from toolcrib.core.naming import near
+from toolcrib.core.naming import Present, near
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.snapshot import Kind
 from toolcrib.discovery.meta.one_line import one_line
@@ -26,15 +27,22 @@ class Whereabouts:
     """Whose tools can be found, sorted."""
     on_demand: tuple[str, ...]
     """Whose tools could be, once they are enabled."""
+    present: Present | None = None
+    """The first of these, as far as names are concerned; None: nothing is on demand."""
+    unsure: str = ""
+    """Why one of them may be missing, in a sentence."""
 
     @classmethod
     async def of(cls, around: Surroundings, who: Requester) -> "Whereabouts":
         """The servers that are configured now."""
-        open_to = frozenset(await around.enabling.searchable(who))
-        servers = around.access.server_ids()
-        # What another caller of this principal enabled has catalogs, too.
-        others = {*servers, *around.on_demand()} - open_to
-        return cls(tuple(server for server in servers if server in open_to), tuple(sorted(others)))
+        enabling = around.enabling
+        searched, others, present = _parted(
+            tuple(await enabling.searchable(who)),
+            around.access.server_ids(),
+            tuple(around.on_demand()),
+            tuple(enabling.listed()) if enabling.dynamic else None,
+        )
+        return cls(searched, others, present, enabling.unsure)
 
     def chosen(self, asked: Sequence[str]) -> tuple[str, ...]:
         """The asked servers by their ids; none asked is all of them.
@@ -62,6 +70,22 @@ class Whereabouts:
             f"There is no server {quoted(name)}; {lead}: {told}.",
             details={"near": list(similar)},
         )
+
+
+@lru_cache(maxsize=64)
+def _parted(
+    open_to: tuple[str, ...],
+    servers: tuple[str, ...],
+    on_demand: tuple[str, ...],
+    listed: tuple[str, ...] | None,
+) -> tuple[tuple[str, ...], tuple[str, ...], Present | None]:
+    """What is searched, what could be, and what is there: the same from one search to the next."""
+    there = frozenset(open_to)
+    # What another caller of this principal enabled has catalogs, too.
+    others = {*servers, *on_demand} - there
+    searched = tuple(server for server in servers if server in there)
+    present = None if listed is None else Present.of(listed, there)
+    return searched, tuple(sorted(others)), present
 
 
 def readings(access: CatalogAccess, servers: Sequence[str]) -> list[Reading]:

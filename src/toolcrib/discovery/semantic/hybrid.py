@@ -1,15 +1,19 @@
 """Ranking by meaning, and by words and meaning together."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import anyio.to_thread
 
 from toolcrib.core.search.diversity import ranked
 from toolcrib.core.search.fusion import fused, near
 from toolcrib.core.search.meant import asked
 from toolcrib.core.search.segment import Doc
 from toolcrib.core.search.sentences import sentences_of
-from toolcrib.discovery.semantic.keeping import MeaningIndex, reason_of
+from toolcrib.discovery.semantic.keeping import AT_ONCE, MeaningIndex, reason_of
+
+_Tools = Sequence[tuple[tuple[str, str], float]]
 
 
 class WordScores(Protocol):
@@ -56,13 +60,15 @@ class MeaningRanking:
             note = f"Searched by words, because searching by meaning failed: {reason_of(error)}."
             return Ranked(tuple(found), (note,), by_meaning=False)
         # Asked after the wait, so that both speak of the same tools.
-        scores = fused(self._words.scores(query, servers), likeness)
-        return Ranked(tuple(ranked(scores, most)), self._notes())
+        words = self._words.scores(query, servers)
+        found = await _of_many(len(likeness), lambda: ranked(fused(words, likeness), most))
+        return Ranked(tuple(found), self._notes())
 
     async def semantic(self, query: str, servers: Collection[str] | None, most: int) -> Ranked:
         """The best tools by meaning alone, among those that have a vector."""
-        likeness = near(await self._alike(query, servers))
-        return Ranked(tuple(ranked(likeness, most)), self._notes())
+        likeness = await self._alike(query, servers)
+        found = await _of_many(len(likeness), lambda: ranked(near(likeness), most))
+        return Ranked(tuple(found), self._notes())
 
     async def _alike(self, query: str, servers: Collection[str] | None) -> dict[Doc, float]:
         text = asked(query)
@@ -76,3 +82,8 @@ class MeaningRanking:
         if self._meaning.trouble:
             notes.append(self._meaning.trouble)
         return tuple(notes)
+
+
+async def _of_many(count: int, rank: Callable[[], _Tools]) -> _Tools:
+    """What ranks so many tools, in a thread where they are many."""
+    return rank() if count <= AT_ONCE else await anyio.to_thread.run_sync(rank)

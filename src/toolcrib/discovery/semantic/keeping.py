@@ -4,7 +4,7 @@ A search never waits for a vector of a tool: it takes those that are there, and 
 by its words until its turn came.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, cast
 
@@ -20,6 +20,12 @@ from toolcrib.ports import VectorIndex
 _SHOWN_FIRST: Final = 256
 """Tools after which what was embedded is put into the index; then after twice as many, and so on,
 because putting it there takes time for each tool that is there already."""
+
+AT_ONCE: Final = 20_000
+"""Tools that a query is compared with on the event loop, some milliseconds; more go to a thread."""
+
+_FEW: Final = 200
+"""Tools of a server whose vectors are put there on the event loop."""
 
 RETRY: Final = 30.0
 """Seconds after which vectors that could not be made are tried again."""
@@ -104,11 +110,18 @@ class MeaningIndex:
     ) -> dict[Doc, float]:
         """The cosine of the query and each tool that has a vector; of `servers`, if given."""
         first, *rest = await self._texts.of_query([query, *parts])
+        compare, rows = self._index.comparison(first, rest), self._rows
+        if sum(map(len, rows.values())) <= AT_ONCE:
+            cosines = compare()
+        else:
+            rows = dict(rows)
+            cosines = await anyio.to_thread.run_sync(compare)
         # No switch of the event loop from here on: rows and what they stand for belong together.
+        # A server that changed meanwhile is found by its words this time.
         likeness: dict[Doc | None, float] = {}
-        for server, cosines in self._index.similarities(first, rest).items():
-            if servers is None or server in servers:
-                likeness.update(zip(self._rows[server], cosines, strict=True))
+        for server, of_rows in cosines.items():
+            if (servers is None or server in servers) and self._rows.get(server) is rows[server]:
+                likeness.update(zip(rows[server], of_rows, strict=True))
         likeness.pop(None, None)
         return cast("dict[Doc, float]", likeness)
 
@@ -135,12 +148,12 @@ class MeaningIndex:
         try:
             meant = await anyio.to_thread.run_sync(_meant_by_all, wanted, limiter=self._threads)
             vectors = await self._texts.kept(_texts_of(meant.values()))
-            self._show(server, wanted, meant, vectors)
+            await self._show(server, wanted, meant, vectors)
             missing = [one for one in meant.values() if not _is_known(one, vectors)]
             start, count = 0, _SHOWN_FIRST
             while start < len(missing):
                 vectors |= await self._texts.made(_texts_of(missing[start : start + count]))
-                if not self._show(server, wanted, meant, vectors):
+                if not await self._show(server, wanted, meant, vectors):
                     return
                 start, count = start + count, 2 * count
         except Exception as error:  # noqa: BLE001 - whatever a model does, search by words goes on
@@ -152,7 +165,7 @@ class MeaningIndex:
             if not self._failed:
                 self.trouble = ""
 
-    def _show(
+    async def _show(
         self,
         server: str,
         wanted: _Wanted,
@@ -160,17 +173,30 @@ class MeaningIndex:
         vectors: Mapping[str, bytes],
     ) -> bool:
         """Put the vectors into the index; whether they are still wanted."""
+        if len(wanted.docs) <= _FEW:
+            there, put = self._prepared(server, meant, vectors)
+        else:
+            there, put = await anyio.to_thread.run_sync(
+                self._prepared, server, meant, vectors, limiter=self._threads
+            )
         if self._wanted.get(server) is not wanted:
             return False
-        there = [doc for doc in wanted.docs if _is_known(meant[doc], vectors)]
-        self._index.replace(
-            server,
-            [vectors[meant[doc].whole] for doc in there],
-            [vectors[meant[doc].name] for doc in there],
-        )
-        self._rows[server] = tuple(there)
+        put()
+        self._rows[server] = there
         self._missing[server] = len(wanted.docs) - len(there)
         return True
+
+    def _prepared(
+        self, server: str, meant: Mapping[Doc, Meant], vectors: Mapping[str, bytes]
+    ) -> tuple[tuple[Doc, ...], Callable[[], None]]:
+        """The tools that have vectors, and what puts these into the index."""
+        there = {doc: one for doc, one in meant.items() if _is_known(one, vectors)}
+        put = self._index.prepared(
+            server,
+            [vectors[one.whole] for one in there.values()],
+            [vectors[one.name] for one in there.values()],
+        )
+        return tuple(there), put
 
 
 def reason_of(error: Exception) -> str:

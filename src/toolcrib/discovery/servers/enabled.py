@@ -138,6 +138,11 @@ class EnabledSets:
         if not requester.durable:
             self._callers.pop((requester.handle, False), None)
 
+    @property
+    def unsure(self) -> bool:
+        """Whether others may have enabled something that is not known, as the store is away."""
+        return self._patience.failing
+
     def everybody(self) -> frozenset[str]:
         """What any caller enabled that this process remembers."""
         return frozenset(

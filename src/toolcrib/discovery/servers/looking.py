@@ -34,8 +34,9 @@ class SearchAvailableServers:
         query, limit = self._query(arguments.get("query")), self._limit(arguments.get("limit"))
         offers = await self._servers.offers(requester)
         found = fitting(query, offers)
+        unsure = [note] if (note := self._servers.unsure) else []
         if found:
-            return told(self._lines(found, limit, len(offers)))
+            return told([*self._lines(found, limit, len(offers)), *unsure])
         if not offers:
             return told(["No servers are on demand: search_tools finds all tools there are."])
         names = [offer.name for offer in offers]

@@ -5,6 +5,7 @@ is found and called is what the caller itself has enabled. What is listed is nei
 that are not on demand (MCP 2026-07-28, tools: a listing does not depend on earlier requests).
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.server_catalogs import ServerCatalogs
 from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.servers.belonging import Belonging
 from toolcrib.discovery.servers.connections import BUSY, Connections
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import Known, KnownServers
@@ -25,7 +27,14 @@ from toolcrib.errors import NotAllowed
 from toolcrib.ports import Clock
 from toolcrib.settings import Settings, Skill
 
+_log = logging.getLogger(__name__)
+
 _FOREVER: Final = float("inf")
+_UNSURE: Final = (
+    "The memory of enabled servers cannot be asked now: one that was enabled may be missing."
+)
+_FAILED: Final = 60.0
+"""Seconds after which is tried again what failed for a reason that nobody foresaw."""
 _SOONEST: Final = 0.1
 """Seconds that pass at least between two looks at idle connections: times are not exact."""
 
@@ -53,6 +62,7 @@ class Servers:
         known: What is remembered of servers.
         clock: Of the process.
         end: Ends the connection of catalogs that were taken out, unless others live on it.
+        exposed: (server, original name) -> exposed name.
     """
 
     def __init__(
@@ -64,10 +74,12 @@ class Servers:
         known: KnownServers,
         clock: Clock,
         end: Callable[[ServerCatalogs], Awaitable[None]],
+        exposed: Callable[[str, str], str],
     ) -> None:
         self._catalogs = catalogs
         self._sets = sets
         self._known = known
+        self._belonging = Belonging(known, exposed)
         self._connections = Connections(catalogs, end, clock)
         self._learned: set[str] = set()
         """Servers whose tools were published since they were last remembered."""
@@ -96,6 +108,22 @@ class Servers:
     def listed(self) -> Collection[str]:
         """The servers that are not on demand."""
         return self._listed
+
+    @property
+    def unsure(self) -> str:
+        """Why a server may be missing that this caller enabled elsewhere; mostly empty."""
+        return _UNSURE if self._on_demand and self._sets.unsure else ""
+
+    async def to_enable(self, requester: Requester, name: str) -> Collection[str]:
+        """The servers on demand that an exposed name is of and that this caller has not enabled.
+
+        Either the name says so itself, or one of them had such a tool when it was last connected.
+        """
+        if not self._on_demand:
+            return ()
+        await self._known.look()
+        mine = await self._enabled(requester)
+        return [it for it in self._on_demand if it not in mine and self._belonging.has(it, name)]
 
     async def searchable(self, requester: Requester) -> Collection[str]:
         """The listed servers, and those that this caller has enabled.
@@ -269,7 +297,8 @@ class Servers:
             while True:
                 woken = self._woken
                 again = await self._tidy()
-                await self._remember()
+                if not await self._remember():
+                    again = min(again, _FAILED)
                 with anyio.move_on_after(max(_SOONEST, again)):
                     await woken.wait()
         finally:
@@ -281,14 +310,19 @@ class Servers:
         Also where nothing is open: a server that was ordinary before may be, and no caller says so.
         """
         again = self._idle if self._on_demand else _FOREVER
-        for server in self._on_demand.keys() & set(self._catalogs.server_ids()):
-            if server in self._sets.everybody():
-                again = min(again, self._connections.rest(server, self._idle))
-            elif await self._close(server):
-                continue
-            else:
-                again = min(again, BUSY)
+        for server in sorted(self._on_demand.keys() & set(self._catalogs.server_ids())):
+            try:
+                again = min(again, await self._tidied(server))
+            except Exception:  # noqa: BLE001 - a bug must cost neither the others nor us
+                _log.exception("tidying the server %s broke", server)
+                again = min(again, _FAILED)
         return again
+
+    async def _tidied(self, server: str) -> float:
+        """When to look at a server again, in seconds."""
+        if server in self._sets.everybody():
+            return self._connections.rest(server, self._idle)
+        return _FOREVER if await self._close(server) else BUSY
 
     async def _close(self, server: str) -> bool:
         self._failures[server] = self._connections.trouble(server)
@@ -299,12 +333,21 @@ class Servers:
             self._learned.add(change.server)
             self._wake()
 
-    async def _remember(self) -> None:
-        while self._learned:
-            server = self._learned.pop()
-            if not self._connections.is_open(server):
-                continue  # it was closed, and is as it was
-            standing, facts = self._standing(server), self._catalogs.status(server).facts
-            said = "" if facts is None else facts.instructions
-            known = None if standing.tools is None else Known.of(said, standing.tools)
-            await self._known.learn(server, known)
+    async def _remember(self) -> bool:
+        """Whether all that was learned is remembered; what is not is tried again."""
+        learned, self._learned = self._learned, set()
+        for server in sorted(learned):
+            try:
+                await self._remembered(server)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("remembering the server %s broke", server)
+                self._learned.add(server)
+        return not self._learned
+
+    async def _remembered(self, server: str) -> None:
+        if not self._connections.is_open(server):
+            return  # it was closed, and is as it was
+        standing, facts = self._standing(server), self._catalogs.status(server).facts
+        said = "" if facts is None else facts.instructions
+        known = None if standing.tools is None else Known.of(said, standing.tools)
+        await self._known.learn(server, known)

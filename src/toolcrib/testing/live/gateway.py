@@ -18,7 +18,7 @@ from toolcrib.testing.live.room import COMMAND, Room
 
 __all__ = ["LiveGateway", "live_gateway", "serving"]
 
-_PATIENCE: Final = 20.0
+_PATIENCE: Final = 60.0
 """Seconds in which whatever is waited for must have happened."""
 
 _SERVING: Final = "serving "

@@ -14,7 +14,7 @@ from toolcrib.testing.raw_client import RawHttp, RawPipe, raw_http, raw_pipe
 
 __all__ = ["http_host", "stdio_host"]
 
-_FAREWELL: Final = 15.0
+_FAREWELL: Final = 30.0
 """Seconds a gateway has to end its servers once its host is gone."""
 
 

@@ -1,0 +1,102 @@
+"""`toolcrib run`: one program that calls tools."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import anyio
+
+from toolcrib.calls.call import Requester
+from toolcrib.cli.asking import AskingTerminal, asking_on
+from toolcrib.cli.exits import Exit, UsageError
+from toolcrib.cli.opening import Source, StoreAlarm, opened
+from toolcrib.cli.output import Output, warning_view
+from toolcrib.cli.program_view import CallLines, ran_view, summary
+from toolcrib.errors import ConfirmationNeeded, ScriptFailed
+from toolcrib.settings import Language
+
+STDIN: Final = "-"
+_TYPESCRIPT: Final = frozenset({".ts", ".mts"})
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A program of a command."""
+
+    path: str
+    """`-`: it comes from standard input."""
+    language: Language
+
+    @classmethod
+    def of(cls, path: str, language: Language | None) -> "Script":
+        """A script whose language is named, or told by the end of its name."""
+        ending: Language = "typescript" if Path(path).suffix in _TYPESCRIPT else "python"
+        return cls(path, language or ending)
+
+    def read(self, stdin: TextIO) -> str:
+        """Its text.
+
+        Raises:
+            UsageError: It cannot be read.
+        """
+        try:
+            if self.path == STDIN:
+                return stdin.read()
+            return Path(self.path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self.path} is no text in UTF-8: byte {error.start}") from error
+
+
+async def run(source: Source, output: Output, script: Script) -> Exit:
+    """Runs the program over the configured servers, and shows what it brought.
+
+    Whoever sits at the terminal is asked what policy or a server wants to know.
+    """
+    text = script.read(sys.stdin)
+    lines = CallLines(output, StoreAlarm(output).note)
+    requester = _requester(asking_on(output, sys.stdin, sys.stderr), lines)
+    async with opened(source, output, lines) as open_:
+        catalogs = open_.crib.catalogs()
+        count = len(catalogs.server_ids())
+        with output.progress(f"waiting for {count} server{'s' * (count != 1)}"):
+            with anyio.move_on_after(source.patience):
+                await catalogs.reach()
+        try:
+            with output.progress(f"running {script.path}"):
+                ran = await open_.crib.run(text, language=script.language, requester=requester)
+        except ScriptFailed as failed:
+            raise _with_own_remedy(failed) from None
+        if not output.as_json:
+            output.complain(summary(ran))
+        if (most := len(ran.printed.encode())) < ran.printed_bytes:
+            shown = f"it printed {ran.printed_bytes:,} bytes; the first {most:,} are kept"
+            output.complain(warning_view(f"{shown} (code.print_bytes)"))
+        output.show(ran_view(ran))
+        return Exit.FINE
+
+
+def _requester(asking: AskingTerminal, lines: CallLines) -> Requester:
+    ask = asking.ask
+    if ask is None:
+        return Requester()
+
+    async def asked(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        with lines.person():
+            return await ask(method, params)
+
+    return Requester(ask=asked, capabilities=asking.capabilities)
+
+
+def _with_own_remedy(failed: ScriptFailed) -> ScriptFailed:
+    """The error, with what whoever gave the command can do about a question besides."""
+    if f"{ConfirmationNeeded.code}: " not in failed.message:
+        return failed
+    return ScriptFailed(
+        failed.message,
+        remedy="run it with --yes, or a file of it from a terminal, where you are asked",
+        details=failed.details,
+    )
