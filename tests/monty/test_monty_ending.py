@@ -170,7 +170,6 @@ async def test_many_runs_grow_nothing() -> None:
 
 ENDING = """
     import anyio
-import anyio.to_thread
     from toolcrib.testing.monty_rig import monty, program
     from toolcrib.testing.program_host import run_in
 

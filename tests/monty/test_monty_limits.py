@@ -15,7 +15,7 @@ CASES: list[tuple[dict[str, Any], str, FailedWhy, str]] = [
         {"interpreter_seconds": 0.1},
         (
             "from github import create_issue\nwhile True:\n    await create_issue(title='a')\n"
-            "    for i in range(30000): pass"
+            "    for i in range(100000): pass"
         ),
         "interpreter_seconds",
         "code.interpreter_seconds: 0.1",

@@ -5,7 +5,19 @@ import pytest
 
 from toolcrib.adapters.monty.running import MontyRunning
 from toolcrib.errors import TooBusy
-from toolcrib.ports import Answer, Called, Failed, Finished, Place, Printed, Raised, Returned, Waits
+from toolcrib.ports import (
+    Answer,
+    Called,
+    Failed,
+    Finished,
+    Place,
+    Printed,
+    Program,
+    Raised,
+    Returned,
+    SandboxModule,
+    Waits,
+)
 from toolcrib.testing.monty_rig import monty, program
 from toolcrib.testing.program_host import run_in, to_the_end, until
 
@@ -263,8 +275,9 @@ async def test_a_name_that_nobody_defined_calls_nothing() -> None:
 
 
 async def test_places_inside_of_a_module_are_not_told() -> None:
-    source = "import toolcrib\n\nawait toolcrib.try_call()"
+    module = SandboxModule("", frozenset(), "async def fail():\n    return 1 / 0\n")
+    source = "import broken\n\nawait broken.fail()"
     async with monty() as sandbox:
-        ran = await run_in(sandbox, program(source))
-    assert ran.failed.message.startswith("TypeError: ")
-    assert ran.failed.trace == (Place(3, 7, "await toolcrib.try_call()"),)
+        ran = await run_in(sandbox, Program(source, {"broken": module}, checked=False))
+    assert ran.failed.message.startswith("ZeroDivisionError: ")
+    assert ran.failed.trace == (Place(3, 1, "await broken.fail()"),)

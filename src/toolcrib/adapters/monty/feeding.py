@@ -146,7 +146,7 @@ class Feeding:
         if not isinstance(step, FutureSnapshot):
             raise SnapshotRefused("the program that waited does not wait for calls")
         self._step = step
-        return Waiting(tuple(step.pending_call_ids), {})
+        return Waiting(tuple(sorted(step.pending_call_ids)), {})
 
     def resume(self, answers: Mapping[int, Answer], woken: frozenset[int]) -> State:
         """Go on after `Waiting`, with calls that came back and sleeps that ended."""
@@ -274,7 +274,7 @@ class Feeding:
                 self._step = step
                 ids = step.pending_call_ids
                 sleeps = {id_: self._asleep[id_] for id_ in ids if id_ in self._asleep}
-                return Waiting(tuple(id_ for id_ in ids if id_ not in sleeps), sleeps)
+                return Waiting(tuple(sorted(id_ for id_ in ids if id_ not in sleeps)), sleeps)
             case FunctionSnapshot(is_os_function=True) if step.function_name in _SLEEPS:
                 return self._sleep(step)
             case FunctionSnapshot(is_os_function=False):
