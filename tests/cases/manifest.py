@@ -282,9 +282,28 @@ CASES: Mapping[str, Entry] = {
             "tests/core/test_quarantine.py::test_anything_at_all_gets_a_verdict_and_is_left_alone",
         ),
     ),
+    "SC5": (
+        "A result schema that refers to itself is resolved in the wrong place, or without an end.",
+        (
+            "tests/cases/test_programs.py::test_a_schema_that_refers_to_itself_is_shown_and_its_tool_is_called",
+            "tests/core/stubs/test_schemas_as_types.py::test_a_result_that_contains_itself_through_definitions_ends_in_a_name",
+            "tests/core/test_refs.py::test_a_reference_is_resolved_inside_or_not_at_all",
+        ),
+    ),
+    "SC6": (
+        "A schema of arguments that refers to itself is written out until memory ends.",
+        (
+            "tests/cases/test_programs.py::test_a_schema_that_refers_to_itself_is_shown_and_its_tool_is_called",
+            "tests/core/stubs/test_schemas_as_types.py::test_an_argument_that_contains_itself_ends_in_a_name",
+            "tests/core/stubs/test_schemas_as_types.py::test_references_that_multiply_end",
+            "tests/core/stubs/test_schemas_as_types.py::test_the_root_can_contain_itself",
+            "tests/hostile/test_toolset_schemas.py::test_what_references_bring_in_is_bounded_for_each_copy_alone",
+        ),
+    ),
     "SC12": (
         "A reference in a schema makes us fetch an address or read a file of the server's choice.",
         (
+            "tests/cases/test_programs.py::test_a_reference_to_elsewhere_is_any_value_to_a_program",
             "tests/cases/test_definitions.py::test_a_reference_to_elsewhere_is_never_followed",
             "tests/core/test_refs.py::test_a_reference_is_resolved_inside_or_not_at_all",
             "tests/core/test_quarantine.py::test_remote_references_leave_the_tool_in_place_with_a_note",
@@ -587,6 +606,32 @@ CASES: Mapping[str, Entry] = {
             "tests/cases/test_discovery.py::test_the_tool_that_is_meant_comes_first",
             "tests/core/search/test_lexical_search.py::test_plurals_and_singulars_find_each_other",
             "tests/core/search/test_lexical_search.py::test_gerunds_and_past_forms_find_the_verb",
+        ),
+    ),
+    "CM1": (
+        "Tools whose names are no identifiers are dropped, or take the place of one another.",
+        (
+            "tests/cases/test_programs.py::test_every_tool_has_a_function_of_its_own_whatever_it_is_called",
+            "tests/gateway/test_run_code.py::test_names_that_no_identifier_holds_are_called_and_sent_as_they_are",
+        ),
+    ),
+    "CM3": (
+        "A parameter whose name is a word of the language breaks the module of its server.",
+        (
+            "tests/cases/test_programs.py::test_keys_that_no_parameter_can_have_reach_the_server_unchanged",
+        ),
+    ),
+    "CM4": (
+        "A tool's error inside a program ends it, although the program catches it.",
+        (
+            "tests/cases/test_programs.py::test_a_call_that_failed_can_be_caught_and_the_next_one_is_made",
+            "tests/gateway/test_run_code.py::test_the_text_of_a_failing_tool_arrives_unaltered_and_the_program_goes_on",
+        ),
+    ),
+    "CM6": (
+        "A program that cannot be parsed ends in an answer without a line, or in none at all.",
+        (
+            "tests/cases/test_programs.py::test_a_program_that_is_no_program_is_told_its_line_and_that_nothing_ran",
         ),
     ),
 }
