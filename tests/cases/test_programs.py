@@ -184,7 +184,7 @@ async def test_a_schema_that_refers_to_itself_is_shown_and_its_tool_is_called(
 
 
 async def _folders(_: dict[str, Any]) -> dict[str, Any]:
-    inner = {"name": "inner", "folders": []}
+    inner: dict[str, Any] = {"name": "inner", "folders": []}
     return structured({"top": {"name": "outer", "folders": [inner]}})
 
 
@@ -200,7 +200,7 @@ ELSEWHERE = [
 @pytest.mark.parametrize("reference", ELSEWHERE)
 async def test_a_reference_to_elsewhere_is_any_value_to_a_program(reference: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.setblocking(False)
+        listener.settimeout(0)
         port = listener.getsockname()[1]
         properties = {"a": {"$ref": reference.format(port=port)}, "b": {"type": "integer"}}
         server = CodedServer({}, tool("save", **properties))
