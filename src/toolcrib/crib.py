@@ -21,7 +21,7 @@ from toolcrib.catalog.holdings import Holdings
 from toolcrib.catalog.keeper import Surroundings
 from toolcrib.codemode import coding
 from toolcrib.codemode.coding import Coding
-from toolcrib.codemode.programs import Programs, Servers, Source
+from toolcrib.codemode.programs import Programs, Source
 from toolcrib.codemode.ran import Ran
 from toolcrib.codemode.run_code import RunCode
 from toolcrib.compose import Parts, open_parts
@@ -34,6 +34,7 @@ from toolcrib.core.snapshot import Item, Kind, Snapshot
 from toolcrib.discovery import discovering
 from toolcrib.discovery.conversing import Conversing
 from toolcrib.discovery.discovering import Discovering, Discovery
+from toolcrib.discovery.seams import Enabling
 from toolcrib.discovery.unavailable import not_enabled
 from toolcrib.errors import ToolGone
 from toolcrib.facts import Fact
@@ -363,9 +364,9 @@ class Crib:
         return found
 
     def _programs(
-        self, catalogs: Catalogs, calls: Calls, servers: Servers
+        self, catalogs: Catalogs, calls: Calls, enabling: Enabling
     ) -> tuple[RunCode, ...]:
-        made = self._coded[catalogs] = self._coding.programs(catalogs, calls, servers)
+        made = self._coded[catalogs] = self._coding.programs(catalogs, calls, enabling)
         return (self._coding.tool(made),)
 
     async def last_good(

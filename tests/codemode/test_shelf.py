@@ -77,7 +77,8 @@ async def test_another_process_goes_on_with_all_that_the_program_was() -> None:
     assert result["resultType"] == "input_required"
     assert list(result["inputRequests"]) == ["3/q"]
     said = {"3/q": {"action": "accept"}, "4/q": {}, "x": {}}
-    found, retries = await shop.shelf("run-2").take(ME, "m", Retry(result["requestState"], said))
+    taken = await shop.shelf("run-2").take(ME, "m", Retry(result["requestState"], said))
+    found, retries = taken.program, taken.retries
     assert retries == {3: Retry("s3", {"q": {"action": "accept"}})}
     assert (found.run, found.version, found.callees) == ("r", "monty 1", CALLEES)
     assert found.progress.snapshot == b"\x00snapshot\xff"
@@ -88,14 +89,14 @@ async def test_another_process_goes_on_with_all_that_the_program_was() -> None:
 async def test_what_a_snapshot_holds_is_not_kept_twice_and_the_rest_is_kept_whole() -> None:
     shop = Shop()
     result = await shop.shelf().put(ME, "m", waiting(3))
-    found, _ = await shop.shelf().take(ME, "m", Retry(result["requestState"]))
+    found = (await shop.shelf().take(ME, "m", Retry(result["requestState"]))).program
     assert rows_of(found) == [
         (1, {}, "returned", None),
         (2, {}, "raised", None),
         (3, {"n": 3}, "asking", None),
     ]
     result = await shop.shelf("run-2").put(ME, "m", waiting(3, snapshot=None))
-    found, _ = await shop.shelf().take(ME, "m", Retry(result["requestState"]))
+    found = (await shop.shelf().take(ME, "m", Retry(result["requestState"]))).program
     assert rows_of(found) == [
         (1, {"x": "\ud800"}, "returned", Returned([1])),
         (2, {}, "raised", Raised("why")),
@@ -189,7 +190,8 @@ async def test_no_more_is_asked_at_once_than_a_host_may_be_asked() -> None:
     shop, numbers = Shop(), range(3, 53)
     result = await shop.shelf().put(ME, "m", waiting(*numbers))
     assert len(result["inputRequests"]) == 32
-    found, retries = await shop.shelf().take(ME, "m", Retry(result["requestState"]))
+    taken = await shop.shelf().take(ME, "m", Retry(result["requestState"]))
+    found, retries = taken.program, taken.retries
     assert list(retries) == list(range(3, 35))
     outcomes = [row.outcome for row in found.progress.rows[2:]]
     assert outcomes == ["asking"] * 32 + ["held"] * 18

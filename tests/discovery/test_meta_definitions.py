@@ -19,6 +19,7 @@ from toolcrib.discovery.servers.definitions import (
     search_servers_definition,
 )
 from toolcrib.errors import ToolcribBug
+from toolcrib.ports import Progress
 from toolcrib.settings import Limits
 from toolcrib.testing.meta_rig import MetaRig
 from toolcrib.testing.scripted import tool
@@ -35,9 +36,13 @@ class Extra:
         self.calls: list[tuple[Mapping[str, Any], Requester]] = []
 
     async def call(
-        self, arguments: Mapping[str, Any], requester: Requester, retry: Retry | None = None
+        self,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
-        del retry
+        del retry, progress
         self.calls.append((arguments, requester))
         return {"content": [{"type": "text", "text": "extra"}]}
 

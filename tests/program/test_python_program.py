@@ -10,7 +10,7 @@ from toolcrib.core.program.lacking import CONSTRUCTS
 from toolcrib.core.program.python import Bounds, check_python
 
 BOUNDS = Bounds(64 * 1024, 200)
-MODULES = ("github", "jira", "toolcrib")
+MODULES = {"github": ("create_issue", "list_issues"), "jira": (), "toolcrib": ()}
 
 
 def told(source: str, *lacking: str, missing: tuple[str, ...] = ()) -> list[str]:

@@ -1,6 +1,6 @@
 """What is known of a call before anything was decided about it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,8 @@ class ToolCall:
     """Seconds; None: `call_seconds`."""
     bare: bool = False
     """Whether the caller gave no arguments at all: then the server is sent none either."""
+    sent: Callable[[], None] | None = None
+    """Hears that the call goes out to its server, each time that it does."""
     flow: str = ""
     """The server whose answers may be part of this call, where a person has to agree to that first;
     empty: nobody has."""

@@ -184,6 +184,8 @@ class Pipeline:
             heard=requester.heard,
             log_level=requester.log_level,
         )
+        if call.sent is not None:
+            call.sent()
         return await self._sending.send(call, item, params, context)
 
     async def _told_apart(

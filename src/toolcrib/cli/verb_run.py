@@ -69,7 +69,7 @@ async def run(source: Source, output: Output, script: Script) -> Exit:
             with output.progress(f"running {script.path}"):
                 ran = await open_.crib.run(text, language=script.language, requester=requester)
         except ScriptFailed as failed:
-            raise _with_own_remedy(failed) from None
+            raise _with_own_remedy(failed, asked=not output.as_json) from None
         if not output.as_json:
             output.complain(summary(ran))
         if (most := len(ran.printed.encode())) < ran.printed_bytes:
@@ -91,12 +91,11 @@ def _requester(asking: AskingTerminal, lines: CallLines) -> Requester:
     return Requester(ask=asked, capabilities=asking.capabilities)
 
 
-def _with_own_remedy(failed: ScriptFailed) -> ScriptFailed:
+def _with_own_remedy(failed: ScriptFailed, *, asked: bool) -> ScriptFailed:
     """The error, with what whoever gave the command can do about a question besides."""
     if f"{ConfirmationNeeded.code}: " not in failed.message:
         return failed
-    return ScriptFailed(
-        failed.message,
-        remedy="run it with --yes, or a file of it from a terminal, where you are asked",
-        details=failed.details,
-    )
+    how = "or run it with --yes"
+    if asked:
+        how += ", or from a file at a terminal, where you are asked"
+    return ScriptFailed(failed.message, remedy=how, details=failed.details)

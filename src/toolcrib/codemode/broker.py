@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -9,8 +10,8 @@ from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
 from toolcrib.calls.program_consent import ProgramConsent
-from toolcrib.calls.results.encoding import encode
-from toolcrib.codemode.callees import Callee, Callees, callee_of
+from toolcrib.calls.results.encoding import NotFinite, encode
+from toolcrib.codemode.callees import Callees, callee_of
 from toolcrib.codemode.journal import Journal, Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.replay import Replay
@@ -18,9 +19,18 @@ from toolcrib.codemode.values import answered, failure_text, within_depth
 from toolcrib.codemode.wall_clock import WallClock
 from toolcrib.core.flow import flow_verdict
 from toolcrib.core.quoting import quoted
-from toolcrib.errors import CallHeld, LimitExceeded, NotAllowed, ToolcribError
+from toolcrib.errors import (
+    CallHeld,
+    ConfirmationNeeded,
+    LimitExceeded,
+    NotAllowed,
+    ResultInvalid,
+    ToolcribError,
+    ToolGone,
+)
 from toolcrib.facts import ProgramCalled, ProgramCalling
 from toolcrib.ports import Answer, Called, Observer, Raised, Returned
+from toolcrib.ports import Progress as Steps
 from toolcrib.protocol.mrtr import asks_input
 from toolcrib.settings import CodeSettings
 
@@ -73,6 +83,7 @@ class Broker:
         clock: WallClock,
         before: Progress,
         retries: Mapping[int, Retry] | None = None,
+        progress: Steps | None = None,
     ) -> None:
         self._around = around
         self._settings = around.settings
@@ -80,6 +91,8 @@ class Broker:
         self._requester = _of_program(requester, self.consent, clock)
         self._run = run
         self._journal = journal
+        self._progress = progress
+        self._sent = 0
         self._turns = anyio.CapacityLimiter(self._settings.in_flight)
         self._moved = anyio.Event()
         self._replay = Replay(before.rows if before.snapshot is None else ())
@@ -102,7 +115,7 @@ class Broker:
             if row.open:
                 self._start(row, answer, tasks)
 
-    async def serve(self, called: Called, answer: Answered, tasks: TaskGroup) -> None:
+    def serve(self, called: Called, answer: Answered, tasks: TaskGroup) -> None:
         """Take a call; its answer is given later, or at once where it cannot be made.
 
         Raises:
@@ -110,35 +123,54 @@ class Broker:
         """
         most = self._settings.calls
         if self._made >= most:
-            answer(
-                called.id, _raised(LimitExceeded(f"a program may make {most} calls (code.calls)"))
-            )
+            what = f"a program may make {most} calls (code.calls)"
+            answer(called.id, _raised(LimitExceeded(what)))
             return
         try:
-            callee, arguments = await callee_of(called, self._around.callees, self._requester)
+            callee, arguments = callee_of(called, self._around.callees)
         except ToolcribError as error:
             answer(called.id, _raised(error))
             return
         self._made += 1
-        row = self._row(callee, arguments)
-        row.call, row.place = called.id, called.place
+        if self._replay.over:
+            row = self._journal.add(
+                server=callee.server,
+                tool=callee.tool,
+                arguments=arguments,
+                contract=callee.contract,
+                call=called.id,
+                place=called.place,
+            )
+            if (refused := self._flow(row)) is not None:
+                answer(called.id, refused)
+                return
+        else:
+            again = self._replay.row(callee, arguments)
+            if again is None:
+                raise StepsApart(callee.server, callee.tool)
+            row = again
+            row.call, row.place = called.id, called.place
         if row.answer is not None:
             self._replay.tell(row, row.answer, answer)
         else:
             self._start(row, answer, tasks)
 
-    def _row(self, callee: Callee, arguments: Mapping[str, Any]) -> Row:
-        if self._replay.over:
-            return self._journal.add(
-                server=callee.server,
-                tool=callee.tool,
-                arguments=arguments,
-                contract=callee.contract,
-            )
-        row = self._replay.row(callee, arguments)
-        if row is None:
-            raise StepsApart(callee.server, callee.tool)
-        return row
+    def _flow(self, row: Row) -> Answer | None:
+        """Whether what was received by now may go into a call; if not, the row ends here.
+
+        What comes later cannot be part of it: its arguments are made.
+        """
+        flow = flow_verdict(self._settings.flows, self.received, row.server)
+        if flow is None:
+            return None
+        if flow.verdict == "ask":
+            row.flow = flow.source
+            return None
+        what = (
+            f"what {quoted(flow.source)} answered may not go into calls of "
+            f"{quoted(flow.target)} within one program (code.flows)"
+        )
+        return self._stopped(row, NotAllowed(what, server=row.server))
 
     def _start(self, row: Row, answer: Answered, tasks: TaskGroup) -> None:
         row.outcome = "queued"
@@ -152,6 +184,8 @@ class Broker:
         if retry is None:
             await self._answered.wait()
         async with self._turns:
+            if not row.open:  # the program ended in this moment
+                return
             if self.asked and retry is None:
                 row.outcome = "held"
             else:
@@ -165,8 +199,10 @@ class Broker:
     async def _told(self, row: Row, answer: Answered, retry: Retry | None) -> None:
         started, note = anyio.current_time(), self._around.observer.note
         about = (self._run, row.number, row.server, row.tool)
-        row.outcome = "under way"
+        if retry is not None:  # its server may have begun with it
+            row.outcome = "under way"
         note(ProgramCalling(*about, row.place.line))
+        await self._tell_progress(row)
         try:
             told = await self._outcome(row, retry)
         finally:
@@ -175,6 +211,14 @@ class Broker:
             self._settled += 1
             row.settled, row.answer = self._settled, told
             answer(row.call, told)
+
+    async def _tell_progress(self, row: Row) -> None:
+        """A line for whoever waits for the program."""
+        if self._progress is not None:
+            self._sent += 1
+            where = f" (line {row.place.line})" if row.place.line else ""
+            said = f"call {row.number}: {row.tool} of {row.server}{where}"
+            await self._progress(float(self._sent), None, said)
 
     @property
     def stuck(self) -> bool:
@@ -192,33 +236,42 @@ class Broker:
 
     async def _outcome(self, row: Row, retry: Retry | None) -> Answer | None:
         """What the program is told of a call; None: nothing yet."""
+        requester = self._requester
         try:
+            await self._around.callees.reach(row.server, requester)
             result = await self._around.pipeline.call(self._call(row, retry))
+            if asks_input(result):
+                row.outcome = "asking"
+                self.asked[row.number] = result
+                return None
+            self.received.add(row.server)
+            if result.get("isError") is True:
+                text = failure_text(result)
+                row.end("raised", text)
+                return Raised(text)
+            value = answered(await self._around.set_aside(requester, result))
+            return Returned(self._bounded(row, value))
         except CallHeld:
             row.outcome = "held"
             return None
+        except ToolGone as gone:
+            error = self._around.callees.in_own_names(gone, row.server, row.tool)
+            return self._stopped(row, error)
         except ToolcribError as error:
+            return self._stopped(row, error)
+
+    def _stopped(self, row: Row, error: ToolcribError) -> Answer:
+        """The answer to a call that did not go out, or brought nothing.
+
+        What its server said may be part of the text, so that it counts as received.
+        """
+        if not isinstance(error, NotAllowed | ConfirmationNeeded):
+            self.received.add(row.server)
+        if row.outcome != "returned":
             row.end("stopped", f"{error.code}: {error.for_model()}")
-            return _raised(error)
-        if asks_input(result):
-            row.outcome = "asking"
-            self.asked[row.number] = result
-            return None
-        self.received.add(row.server)
-        if result.get("isError") is True:
-            text = failure_text(result)
-            row.end("raised", text)
-            return Raised(text)
-        return await self._value(row, result)
+        return _raised(error)
 
     def _call(self, row: Row, retry: Retry | None) -> ToolCall:
-        flow = flow_verdict(self._settings.flows, self.received, row.server)
-        if flow is not None and flow.verdict == "deny":
-            raise NotAllowed(
-                f"what {quoted(flow.source)} answered may not go into calls of "
-                f"{quoted(flow.target)} within one program (code.flows)",
-                server=row.server,
-            )
         return ToolCall(
             name=row.tool,
             server=row.server,
@@ -227,21 +280,35 @@ class Broker:
             requester=self._requester,
             seen=Seen(contract=row.contract),
             retry=retry,
-            flow=flow.source if flow is not None else "",
+            sent=partial(_is_sent, row),
+            flow=row.flow,
         )
 
-    async def _value(self, row: Row, result: dict[str, Any]) -> Answer:
-        value = answered(await self._around.set_aside(self._requester, result))
+    def _bounded(self, row: Row, value: Any) -> Any:
+        """The value, if it is one that a program may be given.
+
+        Raises:
+            LimitExceeded: It is too much.
+        """
         settings = self._settings
-        size = len(encode(value))
         row.end("returned")
-        if size > settings.answer_bytes:
-            what = f"has {size:,} bytes as JSON, code.answer_bytes allows {settings.answer_bytes:,}"
-        elif not within_depth(value, settings.answer_depth):
+        if not within_depth(value, settings.answer_depth):
             what = f"is nested deeper than code.answer_depth allows ({settings.answer_depth})"
         else:
-            return Returned(value)
-        return _raised(LimitExceeded(f"the result {what}; the tool ran", server=row.server))
+            try:
+                row.size = size = len(encode(value))
+            except NotFinite as broken:
+                raise ResultInvalid(f"{broken}; the tool ran", server=row.server) from None
+            if size <= settings.answer_bytes:
+                return value
+            most = settings.answer_bytes
+            what = f"has {size:,} bytes as JSON, code.answer_bytes allows {most:,}"
+        raise LimitExceeded(f"the result {what}; the tool ran", server=row.server)
+
+
+def _is_sent(row: Row) -> None:
+    if row.open:
+        row.outcome = "under way"
 
 
 def _raised(error: ToolcribError) -> Raised:

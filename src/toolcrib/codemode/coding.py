@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess
+from toolcrib.codemode.modules import Modules
 from toolcrib.codemode.output import Telling
-from toolcrib.codemode.programs import Programs, Servers, Surroundings
+from toolcrib.codemode.programs import Programs, Surroundings
 from toolcrib.codemode.run_code import RunCode
 from toolcrib.codemode.setting_aside import SettingAside
 from toolcrib.codemode.shelf import Shelf
+from toolcrib.discovery.seams import Enabling
 from toolcrib.ports import Clock, EntryStore, Keys, Observer, Sandboxes, Sealer
 from toolcrib.settings import Language, Settings
 
@@ -48,14 +50,15 @@ class Coding:
             run=run,
         )
 
-    def programs(self, access: CatalogAccess, calls: Calls, servers: Servers) -> Programs:
+    def programs(self, access: CatalogAccess, calls: Calls, enabling: Enabling) -> Programs:
         """What runs the programs of the principal of these catalogs; once per principal."""
         settings, tools = self._settings.code, self._tools
         return Programs(
             Surroundings(
                 access=access,
+                modules=Modules(access, calls.ledger),
                 pipeline=calls.pipeline,
-                servers=servers,
+                enabling=enabling,
                 sandboxes=tools.sandboxes,
                 shelf=self._shelf,
                 telling=Telling(settings, calls.kept.keep),

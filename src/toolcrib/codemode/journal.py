@@ -12,10 +12,10 @@ from toolcrib.ports import NOWHERE, Answer, Place
 Outcome = Literal[
     "queued", "held", "under way", "asking", "returned", "raised", "stopped", "cancelled"
 ]
-"""`queued`: its turn comes. `held`: not before a person has answered another one. `under way`:
-sent, or about to be. `asking`: a person has to answer first. `returned`: it came back. `raised`:
-the tool said that it failed. `stopped`: it never went out, or it may have acted all the same, as
-its detail says. `cancelled`: the program ended meanwhile, so it may have acted."""
+"""`queued`: not sent yet. `held`: not before a person has answered another one. `under way`: sent.
+`asking`: a person has to answer first. `returned`: it came back. `raised`: the tool said that it
+failed. `stopped`: it never went out, or it may have acted all the same, as its detail says.
+`cancelled`: the program ended meanwhile, so it may have acted."""
 
 OPEN: Final = frozenset[Outcome]({"queued", "held", "under way", "asking"})
 
@@ -42,17 +42,17 @@ class Row:
     call: int = 0
     """Its number in the runtime."""
     place: Place = NOWHERE
-    flow: str = ""
-    """The server whose answers may be part of it, where a person has to agree to that first."""
     outcome: Outcome = "queued"
     detail: str = ""
     """Of what did not simply return: why, in one line."""
     answer: Answer | None = None
     """What the program was told; kept where it may have to be told again."""
-    size: int = 0
-    """Bytes of what it returned, as JSON."""
     settled: int = 0
     """From 1, in the order in which answers came; 0: there is none yet."""
+    flow: str = ""
+    """The server whose answers may be part of it, where a person has to agree to that first."""
+    size: int = 0
+    """Bytes of what it returned, as JSON."""
 
     @property
     def open(self) -> bool:
@@ -69,12 +69,21 @@ class Row:
         self.outcome = outcome
         self.detail = clipped(" ".join(detail.split()), _DETAIL)
 
-    def told(self) -> str:
-        """The row as a line for a model."""
+    def told(self, last: int = 0) -> str:
+        """The row as a line for a model; `last`: it stands for all rows up to that number."""
+        numbers = f"{self.number} to {last}" if last > self.number else f"{self.number}"
         where = f" (line {self.place.line})" if self.place.line else ""
         why = f": {self.detail}" if self.detail else ""
-        return (
-            f"{self.number}. {quoted(self.server)} {quoted(self.tool)}{where} {self.outcome}{why}"
+        return f"{numbers}. {quoted(self.server)} {quoted(self.tool)}{where} {self.outcome}{why}"
+
+    def reads_like(self, other: "Row") -> bool:
+        """Whether a model is told the same of both, but for their numbers."""
+        return (self.server, self.tool, self.place.line, self.outcome, self.detail) == (
+            other.server,
+            other.tool,
+            other.place.line,
+            other.outcome,
+            other.detail,
         )
 
 
@@ -95,5 +104,7 @@ class Journal:
         for row in self.rows:
             if row.outcome == "under way":
                 row.end("cancelled", "it may have acted")
+            elif row.outcome == "asking":
+                row.end("stopped", "its question was not answered")
             elif row.open:
                 row.end("stopped", "it was not sent")

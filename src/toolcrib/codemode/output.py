@@ -132,14 +132,26 @@ def _place(place: Place) -> str:
 def _calls(rows: tuple[Row, ...]) -> list[str]:
     if not rows:
         return ["It had made no calls."]
-    shown = [others(row.told()) for row in rows[-_ROWS:]]
-    left = len(rows) - len(shown)
+    groups = _alike(rows)
+    shown = groups[-_ROWS:]
+    left = shown[0][0].number - 1
     more = [f"(calls 1 to {left} are not shown: {_counted(rows[:left])})"] if left else []
     return [
         f"It had made {len(rows)} call{'s' * (len(rows) != 1)}; they are not undone:",
         *more,
-        *shown,
+        *(others(first.told(last.number)) for first, last in shown),
     ]
+
+
+def _alike(rows: tuple[Row, ...]) -> list[tuple[Row, Row]]:
+    """The first and the last of rows in a row that read alike."""
+    groups: list[tuple[Row, Row]] = []
+    for row in rows:
+        if groups and groups[-1][0].reads_like(row):
+            groups[-1] = (groups[-1][0], row)
+        else:
+            groups.append((row, row))
+    return groups
 
 
 def _counted(rows: tuple[Row, ...]) -> str:

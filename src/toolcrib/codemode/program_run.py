@@ -26,8 +26,11 @@ from toolcrib.ports import (
     Sandbox,
     Waits,
 )
+from toolcrib.ports import Progress as Steps
 
-Why = FailedWhy | Literal["wall_seconds", "not_deterministic"]
+Why = FailedWhy | Literal["wall_seconds", "not_deterministic", "outdated", "not_kept"]
+"""`outdated`: it waited in another version of its runtime. `not_kept`: it could not be kept while
+it waited for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class ProgramRun:
         requester: Whose program it is.
         run: Marks it.
         before: How far it came before it waited for a person; with `retries`, what was said.
+        progress: Hears of each call.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class ProgramRun:
         run: str,
         before: Progress = START,
         retries: Mapping[int, Retry] | None = None,
+        progress: Steps | None = None,
     ) -> None:
         settings = around.settings
         self._settings = settings
@@ -102,7 +107,13 @@ class ProgramRun:
             clock=self._clock,
             before=before,
             retries=retries,
+            progress=progress,
         )
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return self._progress()
 
     async def end(self, program: Program) -> Ending:
         """Run it; cancelled, it is killed with the calls that are under way.
@@ -134,10 +145,11 @@ class ProgramRun:
             match await running.next():
                 case Called() as called:
                     try:
-                        await self._broker.serve(called, running.answer, tasks)
+                        self._broker.serve(called, running.answer, tasks)
                     except StepsApart as apart:
                         return self._broken("not_deterministic", f"{_STEPS_APART}: {apart}")
-                case Printed(text):
+                case Printed(text, dropped):
+                    self._printout.miss(dropped)
                     self._printout.add(text)
                 case Waits(ids):
                     if await self._is_stuck(ids):

@@ -14,26 +14,35 @@ from anyio import to_thread
 from toolcrib.calls.call import Requester, Retry
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.codemode.broker import Around, Pipeline
-from toolcrib.codemode.modules import CalleesOf, Modules, View
+from toolcrib.codemode.callees import Callee
+from toolcrib.codemode.modules import CalleesOf, Modules, modules_again
 from toolcrib.codemode.output import Telling, told_row
-from toolcrib.codemode.program_run import Aside, Broken, Done, Ending, ProgramRun
+from toolcrib.codemode.journal import Journal
+from toolcrib.codemode.program_run import Aside, Broken, Done, Ending, ProgramRun, Why
 from toolcrib.codemode.progress import START, Progress
 from toolcrib.codemode.put_aside import PutAside
 from toolcrib.codemode.ran import Ran
-from toolcrib.codemode.shelf import Shelf
+from toolcrib.codemode.shelf import Shelf, Taken
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed
 from toolcrib.core.program.problem import Problem
 from toolcrib.core.program.python import Bounds, Checked, check_python, too_large
-from toolcrib.errors import LimitExceeded, RetryRefused, SnapshotRefused, ToolcribBug
+from toolcrib.core.quoting import enumerated, quoted
+from toolcrib.discovery.seams import Enabling
+from toolcrib.errors import (
+    LimitExceeded,
+    SandboxUnavailable,
+    SnapshotRefused,
+    StoreUnreachable,
+    TooBusy,
+    ToolcribBug,
+)
 from toolcrib.facts import ProgramEnded, ProgramStarted
 from toolcrib.ports import Abilities, Clock, Observer, Program, Sandboxes
+from toolcrib.ports import Progress as Steps
 from toolcrib.settings import CodeSettings, Language
 
 SetAside = Callable[[Requester, dict[str, Any]], Awaitable[dict[str, Any]]]
-Servers = Callable[[Requester], Awaitable[Collection[str]]]
-"""The servers that are there for a caller."""
-
 _SLOW_CHECK: Final = 4_096
 """Characters of a program from which on its text is looked through in a thread."""
 
@@ -56,8 +65,9 @@ class Surroundings:
     """What the programs of one principal run with."""
 
     access: CatalogAccess
+    modules: Modules
     pipeline: Pipeline
-    servers: Servers
+    enabling: Enabling
     sandboxes: Sandboxes
     shelf: Shelf
     telling: Telling
@@ -76,9 +86,11 @@ class _Begun:
     run: str
     source: Source
     program: Program
-    view: View
+    callees: Mapping[str, Callee]
     abilities: Abilities
     servers: Collection[str]
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Modules of servers that its text names otherwise."""
     before: Progress = START
     retries: Mapping[int, Retry] = field(default_factory=dict[int, Retry])
 
@@ -88,10 +100,14 @@ class Programs:
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self._modules = Modules(around.access)
+        self.modules = around.modules
 
     async def run(
-        self, source: Source, requester: Requester, retry: Retry | None = None
+        self,
+        source: Source,
+        requester: Requester,
+        retry: Retry | None = None,
+        progress: Steps | None = None,
     ) -> dict[str, Any]:
         """The `CallToolResult` of a program, or an `input_required` result.
 
@@ -100,10 +116,12 @@ class Programs:
             SandboxUnavailable: Programs of this language cannot run here.
             TooBusy: All workers are taken.
             RetryRefused: What it brings back is not good for this program.
-            LimitExceeded: It is too large to wait for a person.
+            StoreUnreachable: Nobody knows what it brings back.
         """
-        begun = await self._begun(source, requester, retry)
-        ending = await self._ended(begun, requester)
+        if retry is not None:
+            return await self._run_again(source, requester, retry, progress)
+        begun = await self._anew(source, requester)
+        ending = await self._ended(begun, requester, progress)
         return await self._told(ending, begun, requester)
 
     async def finish(self, source: Source, requester: Requester) -> Ran:
@@ -126,18 +144,13 @@ class Programs:
             case Aside():
                 raise ToolcribBug("a program was put aside for a person who is not asked later")
 
-    async def _begun(self, source: Source, requester: Requester, retry: Retry | None) -> _Begun:
-        if retry is None:
-            return await self._anew(source, requester)
-        return await self._gone_on(source, requester, retry)
-
     async def _anew(self, source: Source, requester: Requester) -> _Begun:
         around = self._around
         sandbox = around.sandboxes.sandbox(source.language)
         abilities = await sandbox.abilities()
-        servers = await around.servers(requester)
-        view = await self._modules.view(source.text, source.language, servers)
-        checked = await self._checked(source, abilities, view)
+        servers = await around.enabling.searchable(requester)
+        view = await self.modules.view(source.text, source.language, servers, requester)
+        checked = await self._checked(source, abilities, view.names, view.away)
         if checked.problems:
             raise around.telling.failure(_unexecuted(checked.problems))
         run = around.marks()
@@ -149,31 +162,55 @@ class Programs:
             started_at=around.clock.now().wall if frozen else None,
             seed=run if frozen else "",
         )
-        return _Begun(run, source, program, view, abilities, servers)
+        return _Begun(run, source, program, view.callees, abilities, servers, view.renamed)
 
-    async def _gone_on(self, source: Source, requester: Requester, retry: Retry) -> _Begun:
-        around = self._around
-        aside, retries = await around.shelf.take(requester, source.mark, retry)
-        sandbox = around.sandboxes.sandbox(source.language)
-        abilities = await sandbox.abilities()
+    async def _gone_on(
+        self, source: Source, requester: Requester, taken: Taken, abilities: Abilities
+    ) -> _Begun:
+        around, aside = self._around, taken.program
         if aside.version != abilities.version and aside.progress.snapshot is not None:
-            raise _too_old(aside, abilities)
-        servers = await around.servers(requester)
-        view = await self._modules.view(source.text, source.language, servers)
-        checked = await self._checked(source, abilities, view)
+            raise around.telling.failure(_outdated(aside, abilities))
+        checked = await self._checked(source, abilities, {}, {})
         program = Program(
             checked.source,
-            view.modules,
+            modules_again(aside.modules, aside.callees, source.language),
             checked=False,
             started_at=aside.started_at,
             seed=aside.seed,
         )
-        view = View(view.modules, aside.callees, view.names)
         return _Begun(
-            aside.run, source, program, view, abilities, servers, aside.progress, retries
+            aside.run,
+            source,
+            program,
+            aside.callees,
+            abilities,
+            await around.enabling.searchable(requester),
+            before=aside.progress,
+            retries=taken.retries,
         )
 
-    async def _checked(self, source: Source, abilities: Abilities, view: View) -> Checked:
+    async def _run_again(
+        self, source: Source, requester: Requester, retry: Retry, progress: Steps | None
+    ) -> dict[str, Any]:
+        """Go on with a program that waited; where that cannot be now, it waits on."""
+        around = self._around
+        abilities = await around.sandboxes.sandbox(source.language).abilities()
+        taken = await around.shelf.take(requester, source.mark, retry)
+        begun = await self._gone_on(source, requester, taken, abilities)
+        try:
+            ending = await self._ended(begun, requester, progress)
+        except (SandboxUnavailable, TooBusy):
+            await around.shelf.put_back(requester, taken)
+            raise
+        return await self._told(ending, begun, requester)
+
+    async def _checked(
+        self,
+        source: Source,
+        abilities: Abilities,
+        modules: Mapping[str, Collection[str]],
+        away: Mapping[str, str],
+    ) -> Checked:
         """What can be said of the text alone."""
         settings = self._around.settings
         if source.language == "typescript":
@@ -186,19 +223,22 @@ class Programs:
                 Bounds(settings.source_bytes, settings.source_depth),
                 lacking=abilities.lacks,
                 missing=abilities.missing_modules,
-                modules=view.names,
+                modules=modules,
+                away=away,
             )
 
         if len(source.text) < _SLOW_CHECK:
             return check()
         return await to_thread.run_sync(check)
 
-    async def _ended(self, begun: _Begun, requester: Requester) -> Ending:
+    async def _ended(
+        self, begun: _Begun, requester: Requester, progress: Steps | None = None
+    ) -> Ending:
         """Run it, and note how it ended."""
         around, before = self._around, begun.before
         language = begun.source.language
         around.observer.note(ProgramStarted(begun.run, language, begun.source.mark))
-        callees = CalleesOf(begun.view.callees, around.access, begun.servers)
+        callees = CalleesOf(begun.callees, around.access, around.enabling, begun.servers)
         run = ProgramRun(
             Around(around.pipeline, callees, around.settings, around.observer, around.set_aside),
             around.sandboxes.sandbox(language),
@@ -207,18 +247,22 @@ class Programs:
             run=begun.run,
             before=before,
             retries=begun.retries,
+            progress=progress,
         )
-        why, progress = "cancelled", before
+        why = "cancelled"
         try:
             ending = await run.end(begun.program)
-            why, progress = _outcome(ending), ending.progress
+            why = _outcome(ending)
         except SnapshotRefused as refused:
             why = "snapshot_refused"
-            broken = Broken("crashed", refused.message, (), executed=True, progress=before)
+            broken = _given_up("outdated", refused.message, before)
             raise around.telling.failure(broken) from None
+        except (SandboxUnavailable, TooBusy) as unavailable:
+            why = unavailable.code
+            raise
         finally:
-            calls, seconds = len(progress.rows), progress.seconds
-            around.observer.note(ProgramEnded(begun.run, why, calls, seconds))
+            done = run.progress
+            around.observer.note(ProgramEnded(begun.run, why, len(done.rows), done.seconds))
         return ending
 
     async def _told(self, ending: Ending, begun: _Begun, requester: Requester) -> dict[str, Any]:
@@ -227,22 +271,23 @@ class Programs:
             case Done():
                 return await around.telling.result(requester, ending)
             case Broken():
-                raise around.telling.failure(ending)
+                raise around.telling.failure(_with_modules(ending, begun.renamed))
             case Aside(progress):
                 aside = PutAside(
                     begun.run,
                     begun.source.language,
                     begun.abilities.version,
-                    begun.view.callees,
+                    begun.callees,
                     begun.program.started_at,
                     begun.program.seed,
                     progress,
+                    tuple(begun.program.modules),
                 )
                 try:
                     return await around.shelf.put(requester, begun.source.mark, aside)
-                except LimitExceeded as large:
-                    broken = Broken("memory", large.message, (), executed=True, progress=progress)
-                    raise around.telling.failure(broken) from None
+                except (LimitExceeded, StoreUnreachable) as error:
+                    what = f"a person has to be asked, and {error.for_model()}"
+                    raise around.telling.failure(_given_up("not_kept", what, progress)) from None
 
 
 def _unexecuted(problems: tuple[Problem, ...]) -> Broken:
@@ -260,8 +305,24 @@ def _outcome(ending: Ending) -> str:
             return why
 
 
-def _too_old(aside: PutAside, abilities: Abilities) -> RetryRefused:
-    return RetryRefused(
-        f"the program waited in {aside.version}, and this is {abilities.version}: it cannot go on",
-        remedy="run the program anew, without requestState and inputResponses",
+def _outdated(aside: PutAside, abilities: Abilities) -> Broken:
+    what = (
+        f"the program waited in {aside.version}, and this is {abilities.version}: "
+        "it cannot go on; run it anew, without requestState and inputResponses"
     )
+    return _given_up("outdated", what, aside.progress)
+
+
+def _given_up(why: Why, what: str, progress: Progress) -> Broken:
+    """The end of a program that waits, or was to wait."""
+    Journal(list(progress.rows)).cancel_open()
+    return Broken(why, what, (), executed=True, progress=progress)
+
+
+def _with_modules(broken: Broken, renamed: Mapping[str, str]) -> Broken:
+    """What the types of a program said, and which modules its servers are where it does not say."""
+    if broken.why != "types" or not renamed:
+        return broken
+    known = [f"{quoted(module)} ({quoted(server)})" for server, module in sorted(renamed.items())]
+    message = f"{broken.message}\nModules of servers: {enumerated(known)}."
+    return replace(broken, message=message)

@@ -36,6 +36,15 @@ class PutAside:
     """What its clock says, if it stands still."""
     seed: str
     progress: Progress
+    modules: tuple[str, ...] = ()
+    """The names of what it could import."""
+
+    @property
+    def bulk(self) -> int:
+        """About how many bytes have to be written; at least those that may be many."""
+        if self.progress.snapshot is not None:
+            return len(self.progress.snapshot)
+        return sum(row.size for row in self.progress.rows)
 
     def to_bytes(self) -> bytes:
         """Everything; `from_bytes` reads it."""
@@ -51,6 +60,7 @@ class PutAside:
             },
             "started_at": self.started_at,
             "seed": self.seed,
+            "modules": self.modules,
             "rows": [_row(row, told=told) for row in progress.rows],
             "printed": progress.printed,
             "printed_bytes": progress.printed_bytes,
@@ -88,6 +98,7 @@ class PutAside:
                 snapshot=raw[body:] if head["whole"] else None,
                 asked={int(number): it for number, it in head["asked"].items()},
             ),
+            modules=tuple(head["modules"]),
         )
 
 
@@ -102,6 +113,8 @@ def _row(row: Row, *, told: bool) -> dict[str, Any]:
         "place": [row.place.line, row.place.column],
         "outcome": row.outcome,
         "detail": row.detail,
+        "flow": row.flow,
+        "size": row.size,
         "settled": row.settled,
     }
     match row.answer:
@@ -127,6 +140,8 @@ def _read_row(written: Mapping[str, Any]) -> Row:
         place=Place(line, column),
         outcome=outcome,
         detail=written["detail"],
+        flow=written["flow"],
+        size=written["size"],
         answer=_answer(written),
         settled=written["settled"],
     )

@@ -1,7 +1,7 @@
 """Where programs wait for a person: in the store, sealed, each good for one return.
 
     result = await shelf.put(requester, mark, put_aside)            # asks; carries the state
-    put_aside, retries = await shelf.take(requester, mark, retry)   # the same request, with answers
+    taken = await shelf.take(requester, mark, retry)                # the same request, with answers
 
 The state that travels through the host names an entry and nothing else. It is bound to the
 principal and handle and to the program (`mark`), and the entry is taken, not read: of two requests
@@ -9,9 +9,12 @@ that bring the same state one goes on.
 """
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from anyio import to_thread
 
 from toolcrib.calls.call import Requester, Retry
 from toolcrib.calls.ledger.owners import Owners
@@ -27,6 +30,23 @@ _PURPOSE: Final = "toolcrib/program/1"
 """Grows with the shape of what is kept, so that no process reads what another version wrote."""
 
 _SPACE: Final = "programs"
+
+_OFF_LOOP: Final = 256 * 1024
+"""Bytes from which on they are packed and sealed in a thread."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A program that was taken from the shelf, to go on."""
+
+    program: PutAside
+    retries: Mapping[int, Retry]
+    """What a person said, by the number of the call."""
+    name: str
+    """Under which it was kept."""
+    sealed: bytes
 
 
 class Shelf:
@@ -66,22 +86,9 @@ class Shelf:
             StoreUnreachable: It cannot be kept now.
         """
         program, questions = _asked(program)
-        raw = program.to_bytes()
-        most = self._settings.suspended_bytes
-        if len(raw) > most:
-            raise LimitExceeded(
-                f"the program cannot wait for a person: it has {len(raw):,} bytes, "
-                f"code.suspended_bytes allows {most:,}"
-            )
         bound, name = self._bound(requester, mark), next(self._names)
-        sealed = self._sealer.seal(raw, bound=bound, lifetime=self._seconds)
-        await self._entries.put(
-            _SPACE,
-            self._owners.principal(requester),
-            {self._key(requester, name): sealed.encode()},
-            lifetime=self._seconds,
-            most=self._settings.suspended,
-        )
+        sealed = await _off_loop(program.bulk, partial(self._sealed, program, bound))
+        await self._keep(requester, name, sealed)
         state = self._sealer.seal(name.encode(), bound=bound, lifetime=self._seconds)
         return {
             "resultType": "input_required",
@@ -89,9 +96,7 @@ class Shelf:
             "requestState": state,
         }
 
-    async def take(
-        self, requester: Requester, mark: str, retry: Retry
-    ) -> tuple[PutAside, dict[int, Retry]]:
+    async def take(self, requester: Requester, mark: str, retry: Retry) -> Taken:
         """The program that a request brings answers for, and the answers by the call.
 
         Raises:
@@ -106,16 +111,45 @@ class Shelf:
             raise self._refused(
                 "is not good for this program: it expired, was changed, or is of another"
             )
-        sealed = await self._entries.take(
-            _SPACE, self._owners.principal(requester), self._key(requester, name.decode())
-        )
-        raw = None
+        key = self._key(requester, name.decode())
+        sealed = await self._entries.take(_SPACE, self._owners.principal(requester), key)
+        program = None
         if sealed is not None:
-            raw = self._sealer.unseal(sealed.decode(), bound=bound)
-        if raw is None:
+            program = await _off_loop(len(sealed), partial(self._unsealed, sealed, bound))
+        if sealed is None or program is None:
             raise self._refused("was used already, or had to make room for another one")
-        program = PutAside.from_bytes(raw)
-        return program, _retries(program, retry.responses)
+        return Taken(program, _retries(program, retry.responses), name.decode(), sealed)
+
+    async def put_back(self, requester: Requester, taken: Taken) -> None:
+        """Let what was taken be taken once more, with the same state: nothing became of it.
+
+        Raises:
+            StoreUnreachable: It is lost.
+        """
+        await self._keep(requester, taken.name, taken.sealed)
+
+    async def _keep(self, requester: Requester, name: str, sealed: bytes) -> None:
+        await self._entries.put(
+            _SPACE,
+            self._owners.principal(requester),
+            {self._key(requester, name): sealed},
+            lifetime=self._seconds,
+            most=self._settings.suspended,
+        )
+
+    def _sealed(self, program: PutAside, bound: bytes) -> bytes:
+        raw = program.to_bytes()
+        most = self._settings.suspended_bytes
+        if len(raw) > most:
+            raise LimitExceeded(
+                f"the program cannot wait for a person: it has {len(raw):,} bytes, "
+                f"code.suspended_bytes allows {most:,}"
+            )
+        return self._sealer.seal(raw, bound=bound, lifetime=self._seconds).encode()
+
+    def _unsealed(self, sealed: bytes, bound: bytes) -> PutAside | None:
+        raw = self._sealer.unseal(sealed.decode(), bound=bound)
+        return None if raw is None else PutAside.from_bytes(raw)
 
     def _bound(self, requester: Requester, mark: str) -> bytes:
         return canonical([_PURPOSE, self._owners.caller(requester), mark])
@@ -129,6 +163,13 @@ class Shelf:
             f"this request state {why} (it is good once, for {self._seconds:g} s)",
             remedy="run the program anew, without requestState and inputResponses",
         )
+
+
+async def _off_loop(size: int, work: Callable[[], _T]) -> _T:
+    """The work, where nobody waits for it if it is much."""
+    if size < _OFF_LOOP:
+        return work()
+    return await to_thread.run_sync(work)
 
 
 def _asked(program: PutAside) -> tuple[PutAside, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """How the parts of this room go together: what all principals share, and what each has alone."""
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -22,6 +22,7 @@ from toolcrib.discovery.hits import ToolSearch
 from toolcrib.discovery.instruments import Instruments
 from toolcrib.discovery.meta.meta_tools import MetaTools
 from toolcrib.discovery.meta.seams import ProgramTool, Surroundings
+from toolcrib.discovery.seams import Enabling
 from toolcrib.discovery.searchers import Searcher, Searchers
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import KnownServers
@@ -32,9 +33,7 @@ from toolcrib.discovery.subagent.asking import Asking
 from toolcrib.ports import Clock, EntryStore, Keys, Observer
 from toolcrib.settings import Settings
 
-Making = Callable[
-    [Catalogs, Calls, Callable[[Requester], Awaitable[Collection[str]]]], Sequence[ProgramTool]
-]
+Making = Callable[[Catalogs, Calls, Enabling], Sequence[ProgramTool]]
 """Makes the tools that run programs over catalogs, calls, and the servers that a caller has."""
 
 
@@ -60,6 +59,8 @@ class Discovery:
     """As configured."""
     showing: Showing
     costs: Costs
+    coding: bool
+    """Whether hosts may be shown what runs programs, as configured."""
 
     @property
     def search(self) -> ToolSearch:
@@ -149,6 +150,10 @@ class Discovering:
             servers,
             partition=Owners(tools.keys, "segments").principal(Requester(principal)),
         )
+        programs = self._programs(catalogs, calls, servers)
+        coding = gateway.exposure == "code" or (
+            gateway.exposure == "auto" and settings.exposure.above == "code"
+        )
         meta = MetaTools(
             Surroundings(
                 search=searcher.search,
@@ -160,9 +165,10 @@ class Discovering:
                 on_demand=lambda: servers.on_demand,
                 sights=calls.ledger,
                 limits=limits,
+                speaking=programs[0].speaking if coding and programs else None,
             ),
             servers=server_tools(servers, exposed=exposed, limits=limits),
-            programs=self._programs(catalogs, calls, servers.searchable),
+            programs=programs,
         )
         exposing = cache(partial(self._exposing, principal, searcher.index.wake))
         showing = Showing(
@@ -181,6 +187,7 @@ class Discovering:
             exposing=exposing(gateway.exposure),
             showing=showing,
             costs=self._costs,
+            coding=coding,
         )
         self._made.append(made)
         return made

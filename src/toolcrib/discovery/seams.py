@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from toolcrib.calls.call import Requester, Retry
+from toolcrib.ports import Progress
 
 Shown = Literal["full", "search", "code"]
 """An exposure that was decided."""
@@ -86,10 +87,12 @@ class MetaToolSet(Protocol):
         arguments: Mapping[str, Any],
         requester: Requester,
         retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """The `CallToolResult` of any of them but `call_tool`; of a program it may ask for input.
 
-        `retry` is what the request brings back where it asked before.
+        `retry` is what the request brings back where it asked before; `progress` hears of the calls
+        of a program.
 
         Raises:
             BadArguments: They do not fit; it says how.

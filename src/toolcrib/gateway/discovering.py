@@ -12,6 +12,7 @@ from toolcrib.discovery.exposing.exposing import EVERYTHING, Choice, Choosing
 from toolcrib.discovery.exposing.offer import Offer
 from toolcrib.discovery.seams import Enabling, Inner, MetaToolSet, Shown
 from toolcrib.errors import ToolcribBug
+from toolcrib.ports import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,20 +22,30 @@ class GatewayDiscovery:
     meta: MetaToolSet
     enabling: Enabling
     exposing: Choosing
+    programs: bool = True
+    """Whether hosts may ever be shown what runs programs."""
 
     def names(self) -> frozenset[str]:
         """The names that stand for meta-tools, shown at the moment or not: no other tool has them.
 
         Configured as `full` only the ones that are shown stand for one: they are there for good.
+        Nor does what runs programs where none are wanted.
         """
-        if self.exposing.wanted != "full":
+        if self.exposing.wanted == "full":
+            return self._shown("full")
+        if self.programs:
             return frozenset(self.meta.names())
-        return frozenset(tool["name"] for tool in self.meta.definitions("full"))
+        return frozenset(self.meta.names()) - (self._shown("code") - self._shown("search"))
+
+    def _shown(self, exposure: Shown) -> frozenset[str]:
+        return frozenset(tool["name"] for tool in self.meta.definitions(exposure))
 
 
 def discovered(discovery: Discovery) -> GatewayDiscovery:
     """What a crib has for a principal."""
-    return GatewayDiscovery(discovery.meta, discovery.enabling, discovery.exposing)
+    return GatewayDiscovery(
+        discovery.meta, discovery.enabling, discovery.exposing, discovery.coding
+    )
 
 
 def undiscovered(access: CatalogAccess) -> GatewayDiscovery:
@@ -108,6 +119,7 @@ class _NoMetaTools:
         arguments: Mapping[str, Any],
         requester: Requester,
         retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Is not called, as nothing is named."""
         raise ToolcribBug(f"there is no meta-tool {name!r}")

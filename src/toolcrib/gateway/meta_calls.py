@@ -51,7 +51,7 @@ class MetaCalls:
     ) -> dict[str, Any]:
         requester, retry = requester_of(request, self._relay), retry_of(request.params)
         try:
-            result = await self._meta.call(name, arguments, requester, retry)
+            result = await self._meta.call(name, arguments, requester, retry, request.progress)
         except RetryRefused as error:
             raise invalid_params(error.for_model()) from None
         except ToolcribError as error:

@@ -18,7 +18,7 @@ from toolcrib.discovery.exposing.memory import ExposureMemory
 from toolcrib.discovery.seams import Inner
 from toolcrib.errors import BadArguments, NotAllowed, ToolcribError
 from toolcrib.gateway.discovering import GatewayDiscovery
-from toolcrib.ports import Clock, EntryStore, Observer
+from toolcrib.ports import Clock, EntryStore, Observer, Progress
 from toolcrib.settings import ExposureSettings
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.scripted import tool
@@ -75,9 +75,10 @@ class FakeMetaTools:
         arguments: Mapping[str, Any],
         requester: Requester,
         retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Whatever `answer` is."""
-        del retry
+        del retry, progress
         self.asked.append((name, arguments, requester))
         if isinstance(self.answer, ToolcribError):
             raise self.answer

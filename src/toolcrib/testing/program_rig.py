@@ -63,20 +63,28 @@ class ProgramRig:
 
     async def call(self, call: ToolCall) -> dict[str, Any]:
         """The pipeline."""
+        if (tool := self.tools.get(f"{call.server}.{call.key}")) is None:
+            raise ToolGone(f"there is no tool {call.key!r}", server=call.server)
         self.calls.append(call)
-        return await self.tools[f"{call.server}.{call.key}"](call)
+        if call.sent is not None:
+            call.sent()
+        return await tool(call)
 
     def named(self, module: str, function: str) -> Callee | None:
         """Functions are called what the tools are."""
         known = f"{module}.{function}" in self.tools
         return Callee(module, function, "contract") if known else None
 
-    async def raw(self, server: str, tool: str, requester: Requester) -> Callee:
-        """The same by its raw names."""
+    async def reach(self, server: str, requester: Requester) -> None:
+        """Whatever some tool is on."""
         del requester
-        if f"{server}.{tool}" not in self.tools:
-            raise ToolGone(f"there is no tool {tool!r}", server=server)
-        return Callee(server, tool)
+        if not any(name.startswith(f"{server}.") for name in self.tools):
+            raise ToolGone(f"there is no server {server!r}", server=server)
+
+    def in_own_names(self, gone: ToolGone, server: str, tool: str) -> ToolGone:
+        """As it is."""
+        del server, tool
+        return gone
 
     async def set_aside(self, requester: Requester, result: dict[str, Any]) -> dict[str, Any]:
         """Nothing is kept."""

@@ -120,7 +120,8 @@ async def scripted_crib(
         others: Further members of `Settings`, such as `exposure` and `skills`. Without `search`,
             every search waits until all is indexed (`PATIENT`).
     """
-    world = ScriptedWorld(scripts, store, sandboxes)
+    runtimes = sandboxes or LateSandboxes(others.get("code") or CodeSettings())
+    world = ScriptedWorld(scripts, store, runtimes)
     servers = tuple((settings or {}).get(name) or server_settings(name) for name in scripts)
     patient: dict[str, Any] = {"search": PATIENT, **others}
     everything = Settings(

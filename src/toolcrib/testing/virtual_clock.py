@@ -6,6 +6,7 @@ Under trio's autojump that time is virtual.
 import random
 
 import anyio
+import anyio.from_thread
 
 from toolcrib.core.instant import Instant
 
@@ -22,9 +23,17 @@ class LoopClock:
 
     def now(self) -> Instant:
         """This moment of the event loop."""
-        mono = anyio.current_time()
+        mono = _loop_time()
         return Instant(mono, mono + self.wall_offset)
 
     def lots(self) -> float:
         """The next number of the seeded sequence."""
         return self._random.random()
+
+
+def _loop_time() -> float:
+    """The time of the loop, also in a worker thread of it."""
+    try:
+        return anyio.current_time()
+    except anyio.NoEventLoopError:
+        return anyio.from_thread.run_sync(anyio.current_time)

@@ -28,13 +28,15 @@ def run(
     no_store: NoStore = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a program that calls tools, as `run_code` of exposure `code` does.
+    """Run a program that calls tools.
 
-    Its calls are told on standard error as they happen; then what it printed and what it returned,
-    with --json as {value, printed, calls, seconds}. What policy or a server wants to know is asked
-    at the terminal, once for each kind of call; where nobody is there, with --json, or where the
-    program comes from standard input, such a call raises. Exit code 1 where the program was not
-    run, or ended in an error: then the calls that it made are listed.
+    It runs as `run_code` of exposure `code` does (docs/code-mode.md). Its calls are told on
+    standard error as they happen; then comes what it printed and what it returned, with --json as
+    {value, printed, calls, seconds}. At a terminal you are asked what policy wants a person for,
+    once for each kind of call, and what servers want to know. Without one, with --json, or where
+    the program comes from standard input, nobody is asked: such a call raises, and waits for
+    `toolcrib approve`. Exit code 1 where the program was not run, or ended in an error: then the
+    calls that it made are listed.
     """
     from toolcrib.cli.verb_run import Script
     from toolcrib.cli.verb_run import run as run_script

@@ -10,14 +10,18 @@ what is wrong in its own words.
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Final
 
 from toolcrib.core.program.lacking import found, hint_for_module
 from toolcrib.core.program.problem import Problem
 from toolcrib.core.quoting import enumerated, quoted
+
+NO_MODULES: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
+NO_REASONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 _MOST: Final = 10
 """Problems that are told."""
@@ -48,7 +52,8 @@ def check_python(
     *,
     lacking: Collection[str] = (),
     missing: Collection[str] = (),
-    modules: Collection[str] = (),
+    modules: Mapping[str, Collection[str]] = NO_MODULES,
+    away: Mapping[str, str] = NO_REASONS,
 ) -> Checked:
     """Whether a program may run.
 
@@ -57,7 +62,9 @@ def check_python(
         bounds: How large it may be.
         lacking: Names of what the runtime lacks of the language.
         missing: Modules of the standard library that it lacks.
-        modules: Modules of servers, which it has.
+        modules: Modules of servers, which it has, with their functions; without any, nothing is
+            said of what is imported from it.
+        away: Why a module is not known now.
     """
     if (large := too_large(source, bounds.size)) is not None:
         return Checked(source, (large,))
@@ -73,7 +80,7 @@ def check_python(
     told = [
         Problem("unsupported", message, line, lines[line - 1] if 0 < line <= len(lines) else "")
         for line, message in sorted(
-            {*_imports(tree, missing, modules), *_constructs(tree, lacking), *_idle(tree)}
+            {*_imports(tree, missing, modules, away), *_constructs(tree, lacking), *_idle(tree)}
         )
     ]
     return Checked(_with_value(source, tree), tuple(told[:_MOST]))
@@ -108,22 +115,37 @@ def _constructs(tree: ast.AST, lacking: Collection[str]) -> Iterator[tuple[int, 
 
 
 def _imports(
-    tree: ast.AST, missing: Collection[str], modules: Collection[str]
+    tree: ast.AST,
+    missing: Collection[str],
+    modules: Mapping[str, Collection[str]],
+    away: Mapping[str, str],
 ) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
-        match node:
-            case ast.Import():
-                names = [alias.name for alias in node.names]
-            case ast.ImportFrom(module=str(module), level=0):
-                names = [module]
-            case ast.ImportFrom():
-                yield node.lineno, "there are no relative imports: import a module by its name"
-                continue
-            case _:
-                continue
+        if isinstance(node, ast.Import):
+            names, members = [alias.name for alias in node.names], []
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names, members = [node.module], [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, "there are no relative imports: import a module by its name"
+            continue
+        else:
+            continue
         for name in names:
-            if (message := _missing(name, missing, modules)) is not None:
-                yield node.lineno, message
+            message = away.get(name) or _missing(name, missing, modules)
+            told = [message] if message else _not_there(members, name, modules)
+            yield from ((node.lineno, it) for it in told)
+
+
+def _not_there(
+    members: Collection[str], module: str, modules: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """What is to be said of members that the module of a server has not."""
+    there = modules.get(module)
+    for name in members if there else ():
+        if there and name not in {*there, "*"}:
+            what = f"the module {quoted(module)} has no function {quoted(name)}"
+            near = get_close_matches(name, list(there), n=3, cutoff=0.6)
+            yield f"{what}; did you mean {enumerated(map(quoted, near))}?" if near else what
 
 
 def _missing(name: str, missing: Collection[str], modules: Collection[str]) -> str | None:

@@ -74,7 +74,7 @@ class Details:
             else:
                 notes.append(found)
         items = await self._held(tools, where, notes)
-        lines, left = await self._shown(items, requester)
+        lines, left = await self._shown(items, where, requester)
         left += names[DETAILS_MOST:]
         if notes:
             notes += [where.unsure, not_reached(self._around.access, where.searched)]
@@ -128,7 +128,7 @@ class Details:
         return items
 
     async def _shown(
-        self, items: list[tuple[_Tool, Item]], who: Requester
+        self, items: list[tuple[_Tool, Item]], where: Whereabouts, who: Requester
     ) -> tuple[list[str], list[str]]:
         """The lines of the answer, and the names that had no room in it."""
         most = self._around.limits.clip_bytes
@@ -136,7 +136,8 @@ class Details:
         lines: list[str] = []
         left: list[str] = []
         for tool, item in items:
-            heading = f"## {exact(tool.name)} ({exact(tool.key)} of server {exact(tool.server)})"
+            of = f"{exact(tool.key)} of server {exact(tool.server)}{self._imported(tool, where)}"
+            heading = f"## {exact(tool.name)} ({of})"
             fits = not lines or room - size(heading) >= _LEAST  # else nothing would, tried for long
             shown = whole(item, room - size(heading), cut=not lines) if fits else None
             if shown is None:
@@ -147,6 +148,15 @@ class Details:
             if shown.seen:
                 await self._around.sights.saw(who, tool.server, (item,))
         return lines, left
+
+    def _imported(self, tool: _Tool, where: Whereabouts) -> str:
+        """What programs call it, where there are programs."""
+        speaking = self._around.speaking
+        if speaking is None:
+            return ""
+        spoken = speaking.spoken(tool.server, (tool.key,), where.searched)
+        function = spoken.functions.get(tool.key)
+        return "" if function is None else f"; in programs {spoken.module}.{function}"
 
     async def _unknown(self, name: str, where: Whereabouts, alike: object, *, guess: bool) -> str:
         """A sentence on a name that nothing has, with names that may be meant."""

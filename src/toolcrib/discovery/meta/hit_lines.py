@@ -1,14 +1,15 @@
 """Hits as `search_tools` answers them, in the asked detail and within the size of an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolcrib.core.quoting import enumerated
 from toolcrib.core.snapshot import Item
 from toolcrib.discovery.hits import Hit, Introduced
 from toolcrib.discovery.meta.arguments import Detail
-from toolcrib.discovery.meta.grouped import Groups, brief, size
+from toolcrib.discovery.meta.grouped import Groups, brief, in_programs, size
 from toolcrib.discovery.meta.one_line import exact
+from toolcrib.discovery.meta.seams import UNSPOKEN, Spoken
 from toolcrib.discovery.meta.whole import whole
 from toolcrib.settings import Limits
 
@@ -21,11 +22,18 @@ _NUMBER: Final = size("50. ")
 class ShownHits:
     """Takes hits, the best first, for as long as there is room."""
 
-    def __init__(self, introduced: Introduced, detail: Detail, limits: Limits) -> None:
+    def __init__(
+        self,
+        introduced: Introduced,
+        detail: Detail,
+        limits: Limits,
+        spoken: Mapping[str, Spoken] = UNSPOKEN,
+    ) -> None:
+        self._spoken = spoken
         self._detail: Detail = detail
         self._limit = limits.clip_bytes if detail == "full" else limits.search_bytes
         self._setting = "clip_bytes" if detail == "full" else "search_bytes"
-        self._groups = Groups(introduced, self._limit - _RESERVED)
+        self._groups = Groups(introduced, self._limit - _RESERVED, spoken)
         self.seen: dict[str, list[Item]] = {}
         """By server: what a model has seen all of that a call depends on."""
 
@@ -56,11 +64,14 @@ class ShownHits:
 
     def _take_line(self, hit: Hit) -> bool:
         name_only = self._detail == "name"
-        text = exact(hit.name) if name_only else brief(hit.name, hit.item)
+        text = exact(hit.name)
+        if not name_only:
+            text = brief(hit.name, hit.item, self._spoken.get(hit.server))
         return self._groups.add(hit.server, text)
 
     def _take_whole(self, hit: Hit) -> bool:
-        groups, name = self._groups, exact(hit.name)
+        groups = self._groups
+        name = f"{exact(hit.name)}{in_programs(hit.item, self._spoken.get(hit.server))}"
         room = groups.room - groups.heading_size(hit.server) - size(name) - _NUMBER
         shown = whole(hit.item, room, cut=groups.count == 0)
         if shown is None or not groups.add(hit.server, f"{name}\n{shown.text}"):

@@ -26,6 +26,7 @@ from toolcrib.discovery.meta.seams import ExtraTool, ProgramTool, Surroundings
 from toolcrib.discovery.meta.searching import Searching
 from toolcrib.discovery.seams import Inner, Shown
 from toolcrib.errors import BadArguments, ToolcribBug
+from toolcrib.ports import Progress
 
 
 class MetaTools:
@@ -87,10 +88,11 @@ class MetaTools:
         arguments: Mapping[str, Any],
         requester: Requester,
         retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """The result of any of them but `call_tool`; raises what stopped it."""
         if (running := self._running.get(name)) is not None:
-            return await running.call(arguments, requester, retry)
+            return await running.call(arguments, requester, retry, progress)
         if (extra := self._extra.get(name)) is not None:
             return await extra.call(arguments, requester)
         if name == SEARCH:

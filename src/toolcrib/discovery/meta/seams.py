@@ -1,8 +1,9 @@
 """What the meta-tools are handed in."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from toolcrib.calls.call import Requester, Retry
 from toolcrib.calls.seams import Sights
@@ -10,6 +11,7 @@ from toolcrib.catalog.access import CatalogAccess
 from toolcrib.core.naming import Present
 from toolcrib.discovery.hits import Introduced, ToolSearch
 from toolcrib.discovery.seams import Enabling
+from toolcrib.ports import Progress
 from toolcrib.settings import Limits
 
 
@@ -45,8 +47,33 @@ class ExtraTool(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What programs call a server and its tools."""
+
+    module: str
+    functions: Mapping[str, str]
+    """By the tool's own name."""
+
+
+UNSPOKEN: Final[Mapping[str, Spoken]] = MappingProxyType({})
+
+
+class Speaking(Protocol):
+    """Says how programs call tools (`codemode.modules`)."""
+
+    def spoken(self, server: str, keys: Collection[str], servers: Iterable[str]) -> Spoken:
+        """What programs call these tools of a server, of all `servers` that there are."""
+        ...
+
+
 class ProgramTool(Protocol):
     """A meta-tool that runs programs (`codemode.run_code`)."""
+
+    @property
+    def speaking(self) -> Speaking:
+        """Says what its programs call tools."""
+        ...
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -54,11 +81,16 @@ class ProgramTool(Protocol):
         ...
 
     async def call(
-        self, arguments: Mapping[str, Any], requester: Requester, retry: Retry | None = None
+        self,
+        arguments: Mapping[str, Any],
+        requester: Requester,
+        retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """The `CallToolResult`, or an `input_required` result.
 
-        `retry` is what the request brings back of an earlier one that was answered so.
+        `retry` is what the request brings back of an earlier one that was answered so; `progress`
+        hears of each call.
 
         Raises:
             ToolcribError: Why it was not run, or how it ended.
@@ -82,3 +114,5 @@ class Surroundings:
     sights: Sights
     """Hears of every definition that was shown, so that a later call is admitted against it."""
     limits: Limits
+    speaking: Speaking | None = None
+    """Says how programs call tools; None: models are not told."""

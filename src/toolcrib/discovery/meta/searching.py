@@ -12,7 +12,7 @@ from toolcrib.discovery.meta.current import looked_up
 from toolcrib.discovery.meta.hit_lines import ShownHits
 from toolcrib.discovery.meta.one_line import exact, one_line
 from toolcrib.discovery.meta.overview import nothing_found, overview
-from toolcrib.discovery.meta.seams import Surroundings
+from toolcrib.discovery.meta.seams import UNSPOKEN, Spoken, Surroundings
 from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached
 from toolcrib.errors import ToolGone
 
@@ -56,7 +56,7 @@ class Searching:
             near = map(exact, found.near)
             return nothing_found(around, where, servers, asked.query, near=near, notes=notes)
         notes.append(not_reached(around.access, found.absent))
-        return await self._listed(found.hits, asked, notes, requester)
+        return await self._listed(found.hits, asked, notes, where, requester)
 
     async def _browsed(
         self, asked: SearchAsked, servers: Sequence[str], where: Whereabouts, requester: Requester
@@ -80,7 +80,7 @@ class Searching:
         if not hits:
             names = enumerated(map(quoted, servers))
             return "\n".join(filter(None, [f"No tools to show of {names}.", *notes]))
-        return await self._listed(hits, asked, notes, requester)
+        return await self._listed(hits, asked, notes, where, requester)
 
     async def _called(
         self, tools: Iterable[tuple[str, Item]], where: Whereabouts, who: Requester
@@ -97,11 +97,27 @@ class Searching:
                 hits.append(Hit(server, item, name, 0.0))
         return hits
 
+    def _spoken(self, hits: Sequence[Hit], where: Whereabouts) -> Mapping[str, Spoken]:
+        """What programs call the tools, where there are programs."""
+        speaking = self._around.speaking
+        if speaking is None:
+            return UNSPOKEN
+        keys: dict[str, list[str]] = {}
+        for hit in hits:
+            keys.setdefault(hit.server, []).append(hit.item.key)
+        return {it: speaking.spoken(it, keys[it], where.searched) for it in keys}
+
     async def _listed(
-        self, hits: Sequence[Hit], asked: SearchAsked, notes: Iterable[str], who: Requester
+        self,
+        hits: Sequence[Hit],
+        asked: SearchAsked,
+        notes: Iterable[str],
+        where: Whereabouts,
+        who: Requester,
     ) -> str:
         around = self._around
-        shown = ShownHits(around.introduced, asked.detail, around.limits)
+        spoken = self._spoken(hits, where) if asked.detail != "name" else UNSPOKEN
+        shown = ShownHits(around.introduced, asked.detail, around.limits, spoken)
         left = hits[shown.take(hits) :]
         for server, items in shown.seen.items():
             await around.sights.saw(who, server, items)
