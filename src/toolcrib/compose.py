@@ -13,7 +13,6 @@ import anyio
 import anyio.to_thread
 
 from toolcrib.discovery.instruments import Instruments, Meaning
-from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import (
     ClientProfile,
     Clock,
@@ -193,10 +192,9 @@ def _sandbox(language: Language, settings: CodeSettings) -> Sandbox:
 
             return MontySandbox(settings)
         case "typescript":
-            raise SandboxUnavailable(
-                "programs in TypeScript cannot run here",
-                remedy='set code.languages to ["python"]',
-            )
+            from toolcrib.adapters.deno.sandbox import DenoSandbox
+
+            return DenoSandbox(settings)
 
 
 class LateStemmer:

@@ -97,7 +97,6 @@ def test_what_is_no_command_line_is_said_with_its_usage(
         (("call", "x", "--args", "[1]"), "--args", "{"),
         (("call", "x", "--args", "@nowhere.json"), "nowhere.json", ""),
         (("serve", "--http", "8770"), "'8770' is no HOST:PORT", "write 127.0.0.1:8770"),
-        (("serve", "--exposure", "code"), "the exposure 'code' is not there yet", "auto, full"),
     ],
 )
 def test_what_cannot_be_meant_is_an_error_of_usage(

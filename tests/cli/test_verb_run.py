@@ -45,12 +45,19 @@ tools = ["burn"]
 NUMBER = {"type": "integer"}
 
 
+async def priced(_: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    n = params["arguments"].get("n", 0)
+    if n < 0:
+        return {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
+    return {"content": [{"type": "text", "text": str(n * 10)}]}
+
+
 class Desk:
     """A command line whose person writes these lines (None: nobody is there)."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.shop = ScriptedUpstream([tool("price", n=NUMBER), tool("buy", n=NUMBER), tool("burn")])
-        self.shop.on_call = self._answer
+        self.shop.on_call = priced
         self.path = tmp_path
         config = tmp_path / "toolcrib.toml"
         config.write_text(TOML)
@@ -87,13 +94,6 @@ class Desk:
         """Standard error, with seconds as `_`."""
         words = (line.split(" ") for line in self.stderr.getvalue().splitlines())
         return [" ".join("_" if _is_time(word) else word for word in line) for line in words]
-
-    @staticmethod
-    async def _answer(_: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        n = params["arguments"].get("n", 0)
-        if n < 0:
-            return {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
-        return {"content": [{"type": "text", "text": str(n * 10)}]}
 
     @contextmanager
     def _parts(self, settings: Settings, **others: Any) -> Generator[Parts]:
@@ -254,6 +254,33 @@ async def test_a_yes_beforehand_covers_what_is_asked_and_not_what_is_denied(desk
         await desk.run("from shop import burn\nawait burn()", consent=True)
     assert caught.value.remedy is None
     assert len(desk.shop.calls) == 3
+
+
+async def test_no_line_of_a_call_breaks_into_what_a_person_writes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    answered = anyio.Event()
+
+    async def line() -> str:
+        before = len(desk.told)
+        await answered.wait()
+        await anyio.wait_all_tasks_blocked()
+        shown.extend(desk.told[before:])
+        return "1\n"
+
+    async def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        if params["name"] == "price":
+            answered.set()
+        return await priced(method, params)
+
+    monkeypatch.setattr(desk, "_line", line)
+    desk.shop.on_call, desk.lines = answer, []
+    text = "import asyncio\nfrom shop import buy, price\nawait asyncio.gather(buy(n=1), price(n=2))"
+    assert await desk.run(text) is Exit.FINE
+    assert shown == []
+    assert "2. shop price returned in _ s" in desk.told
+    assert len(desk.shop.calls) == 2
 
 
 async def test_what_a_server_wants_to_know_is_asked_in_the_middle(desk: Desk) -> None:

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.calls.call import Requester
+from toolcrib.codemode import output
 from toolcrib.codemode.journal import Row
 from toolcrib.codemode.output import Telling
 from toolcrib.codemode.printout import Printout
 from toolcrib.codemode.program_run import Broken, Done, Why
 from toolcrib.codemode.progress import Progress
+from toolcrib.discovery.meta.one_line import json_line
 from toolcrib.errors import ScriptFailed
 from toolcrib.ports import Place
 from toolcrib.settings import CodeSettings
@@ -60,7 +62,7 @@ def failed(
     [
         ({"a": [1, None, True]}, '{"a":[1,null,true]}'),
         ("two\nlines", "two\nlines"),
-        (None, ""),
+        (None, "[toolcrib: it returned nothing and printed nothing]"),
         (0, "0"),
         ((1, 2), "[1,2]"),
         ("", '""'),
@@ -87,6 +89,23 @@ async def test_a_large_value_is_cut_to_valid_json_with_its_size_and_a_handle() -
     [(whole, mime)] = kept.kept
     assert (json.loads(whole), mime, cut["total_bytes"]) == (value, "application/json", len(whole))
     assert cut["handle"] == "toolcrib://result/1"
+
+
+@pytest.mark.parametrize("value", ["x" * 1_000_000, ["[toolcrib: " * 1_000] * 1_000])
+async def test_nobody_waits_while_all_of_a_large_value_is_made_fit_to_be_read(
+    value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+
+    def measured(given: Any) -> str:
+        made = json_line(given)
+        lengths.append(len(made))
+        return made
+
+    monkeypatch.setattr(output, "json_line", measured)
+    monkeypatch.setattr(output, "others", measured)
+    await shown(value)
+    assert max(lengths) < 100_000
 
 
 async def test_a_chatty_program_is_cut_and_says_how_much_it_printed() -> None:

@@ -203,3 +203,23 @@ async def test_nothing_of_a_program_is_kept_in_clear() -> None:
     rows = repr(shop.entries.__dict__)
     assert "secret of the crown" not in rows
     assert "alice" not in rows
+
+
+async def test_a_program_that_was_put_back_is_good_once_more() -> None:
+    shop = Shop()
+    result = await shop.shelf().put(ME, "m", waiting(3))
+    retry = Retry(result["requestState"])
+    taken = await shop.shelf().take(ME, "m", retry)
+    await shop.shelf("run-2").put_back(ME, taken)
+    again = await shop.shelf("run-3").take(ME, "m", retry)
+    assert rows_of(again.program) == rows_of(taken.program)
+    with pytest.raises(RetryRefused, match="used already"):
+        await shop.shelf().take(ME, "m", retry)
+
+
+async def test_large_programs_are_packed_in_a_thread_and_come_back_whole() -> None:
+    shop = Shop()
+    snapshot = bytes(range(256)) * 2_000
+    result = await shop.shelf().put(ME, "m", waiting(3, snapshot=snapshot))
+    taken = await shop.shelf().take(ME, "m", Retry(result["requestState"]))
+    assert taken.program.progress.snapshot == snapshot

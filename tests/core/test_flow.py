@@ -17,12 +17,12 @@ RULES = (
     ("received", "target", "verdict"),
     [
         ((), "mail", None),
-        (("crm",), "mail", Flow("crm", "mail", "deny")),
+        (("crm",), "mail", Flow(("crm",), "mail", "deny")),
         (("crm",), "crm", None),
-        (("crm",), "notes", Flow("crm", "notes", "ask")),
-        (("web2",), "bank", Flow("web2", "bank", "deny")),
+        (("crm",), "notes", Flow(("crm",), "notes", "ask")),
+        (("web2",), "bank", Flow(("web2",), "bank", "deny")),
         (("web2",), "mail", None),
-        (("crm",), "log", Flow("crm", "log", "ask")),
+        (("crm",), "log", Flow(("crm",), "log", "ask")),
         (("notes",), "log", None),
     ],
 )
@@ -34,8 +34,13 @@ def test_the_first_rule_that_fits_a_pair_decides(
 
 def test_of_several_servers_that_answered_the_strictest_rule_holds() -> None:
     rules = (FlowRule("a", "x", "ask"), FlowRule("b", "x", "deny"), FlowRule("c", "x", "allow"))
-    assert flow_verdict(rules, ("c", "a"), "x") == Flow("a", "x", "ask")
-    assert flow_verdict(rules, ("a", "b", "c"), "x") == Flow("b", "x", "deny")
+    assert flow_verdict(rules, ("c", "a"), "x") == Flow(("a",), "x", "ask")
+    assert flow_verdict(rules, ("a", "b", "c"), "x") == Flow(("b",), "x", "deny")
+
+
+def test_a_person_is_asked_about_every_server_that_takes_a_yes() -> None:
+    rules = (FlowRule("*", "x", "ask"),)
+    assert flow_verdict(rules, ("b", "x", "a"), "x") == Flow(("a", "b"), "x", "ask")
 
 
 def test_without_rules_answers_may_go_anywhere() -> None:

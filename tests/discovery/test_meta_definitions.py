@@ -1,7 +1,7 @@
 """What a model is told of the meta-tools: small, constant, and true about what they do."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from toolcrib.calls.call import Requester, Retry
 from toolcrib.core.exposure import Wanted
 from toolcrib.core.snapshot import Item
 from toolcrib.discovery.meta.definitions import instructions, item_of
+from toolcrib.discovery.meta.seams import Spoken
 from toolcrib.discovery.seams import MetaToolSet, Shown
 from toolcrib.discovery.servers.definitions import (
     disable_definition,
@@ -34,6 +35,14 @@ class Extra:
     def __init__(self, name: str) -> None:
         self.definition: Mapping[str, Any] = tool(name)
         self.calls: list[tuple[Mapping[str, Any], Requester]] = []
+
+    @property
+    def speaking(self) -> "Extra":
+        return self
+
+    def spoken(self, server: str, keys: Collection[str], servers: Iterable[str]) -> Spoken:
+        del keys, servers
+        return Spoken(server, {})
 
     async def call(
         self,

@@ -488,5 +488,13 @@ async def test_among_very_many_names_near_ones_are_looked_for_beside_the_event_l
     assert found.near == ("s__create_issue",)
 
 
+async def test_of_very_many_names_that_share_something_the_nearest_is_told() -> None:
+    access = access_of(s=["create_issue", "x", *(f"create_is{n}_and_more" for n in range(1_500))])
+    search = searching(access, NOTHING)
+    assert (await search.find(Query("create_isue"))).near[0] == "s__create_issue"
+    assert (await search.find(Query("y"))).near == ()
+    assert (await search.find(Query("x"))).near == ("s__x",)
+
+
 async def test_with_hits_no_names_are_told() -> None:
     assert (await searching(access_of(**GIT_AND_MAIL)).find(Query("git log"))).near == ()

@@ -17,6 +17,7 @@ from toolcrib.discovery.exposing.offer import Offer
 from toolcrib.discovery.meta.seams import ExtraTool
 from toolcrib.discovery.seams import Inner, Shown
 from toolcrib.gateway.discovering import GatewayDiscovery
+from toolcrib.ports import Progress
 from toolcrib.settings import DynamicSettings, Settings
 from toolcrib.testing.gateway_rig import refused
 from toolcrib.testing.scripted import ScriptedUpstream, tool
@@ -48,8 +49,9 @@ class OnlyServing:
         arguments: Mapping[str, Any],
         requester: Requester,
         retry: Retry | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
-        del retry
+        del retry, progress
         return await self._tools[name].call(arguments, requester)
 
     def inner(self, arguments: Mapping[str, Any]) -> Inner:

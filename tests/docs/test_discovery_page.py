@@ -135,6 +135,7 @@ async def test_what_is_listed_under_each_exposure_is_what_the_table_says() -> No
         "full": everything,
         "auto": everything,
         "search": [*finding, "mail__send_message"],
+        "code": [*finding, "run_code", "mail__send_message"],
     }
     for exposure, listed in shown.items():
         async with shop(exposure, "shop", "mail") as (gateway, _):

@@ -52,14 +52,15 @@ def commands_with(*words: str) -> list[str]:
 
 AT_THE_GATEWAY = ("make run", "--url")
 AT_THE_EXPOSURE = ("--exposure", "--tokens", "add two numbers")
+AT_A_PROGRAM = ("toolcrib run",)
 AT_A_SCRIPT = ("examples/stale_call.py",)
 AT_THE_INBOX = ("examples/ask.toml", "toolcrib approve")
 
 
 def test_every_command_is_run_by_one_of_these_tests() -> None:
-    groups = (AT_THE_GATEWAY, AT_THE_EXPOSURE, AT_A_SCRIPT, AT_THE_INBOX)
+    groups = (AT_THE_GATEWAY, AT_THE_EXPOSURE, AT_A_PROGRAM, AT_A_SCRIPT, AT_THE_INBOX)
     parts = [commands_with(*words) for words in groups]
-    assert [len(part) for part in parts] == [4, 3, 1, 3]
+    assert [len(part) for part in parts] == [4, 3, 1, 1, 3]
     assert [line for part in parts for line in part] == commands()
 
 
@@ -169,6 +170,26 @@ def test_the_exposure_search_costs_what_is_said_whatever_the_tools() -> None:
     assert row.endswith(f"| {cost} |")
     assert f"Under `search` it is {cost} for any number of tools" in README
     assert f"up to {ExposureSettings().share:.0%} of the model's".replace("%", " %") in README
+
+
+@pytest.mark.peers
+@pytest.mark.timeout(120)
+def test_the_program_is_the_one_that_is_shown_and_brings_what_is_shown(room: Room) -> None:
+    (line,) = commands_with(*AT_A_PROGRAM)
+    program = ROOT / shlex.split(line)[-1]
+    assert program.read_text() == fences("python")[0]
+    assert f"`{program.relative_to(ROOT)}`" in README
+    done = run_here(line, room)
+    assert (done.returncode, done.stdout) == (0, fences("text")[0])
+    assert done.stderr.splitlines()[0] == "1. files list_directory (line 9)"
+    assert re.match(r"3 calls in \d+\.\d+ s", done.stderr.splitlines()[-1])
+
+
+def test_the_tokens_of_a_task_are_those_of_the_page_on_code_mode() -> None:
+    page = (ROOT / "docs/code-mode.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if "2,000 log entries |" in line]
+    direct, program = (row[5].strip() for row in rows)
+    assert f"takes {program} prompt tokens so, and {direct} by direct" in " ".join(README.split())
 
 
 def test_a_stale_call_gets_what_is_shown(room: Room) -> None:
@@ -291,20 +312,20 @@ def output_of(program: str, room: Room) -> list[str]:
 
 @pytest.mark.peers
 def test_the_program_in_python_runs(room: Room) -> None:
-    lines = dict(line.split(" ", 1) for line in output_of(fences("python")[0], room))
+    lines = dict(line.split(" ", 1) for line in output_of(fences("python")[1], room))
     assert lines.keys() == {"everything", "files", "git", "time"}
     assert "'get_current_time'" in lines["time"]
 
 
 @pytest.mark.peers
 def test_the_program_that_answers_a_server_runs(room: Room) -> None:
-    asked, result = output_of(fences("python")[1], room)
+    asked, result = output_of(fences("python")[2], room)
     assert asked.startswith("everything asks for ['name', ")
     assert "Ada" in result
 
 
 def test_every_program_is_run() -> None:
-    assert len(fences("python")) == 2
+    assert len(fences("python")) == 3
 
 
 def verbs() -> dict[str, set[str]]:
@@ -328,7 +349,7 @@ def test_every_command_that_is_mentioned_exists_with_its_options() -> None:
     for verb, options in known.items():
         assert "--json" in options, verb
         assert ("--config" in options) == (verb != "bench"), verb
-        others = {"serve", "diff", "approve", "login", "bench"}
+        others = {"serve", "diff", "run", "approve", "login", "bench"}
         assert ("--url" in options) == (verb not in others), verb
     assert "--names" in known["serve"]
 

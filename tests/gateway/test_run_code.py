@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 import anyio
-import pytest
 
 from toolcrib.core.naming import expose
 from toolcrib.errors import UpstreamUnreachable
-from toolcrib.facts import ProgramEnded
+from toolcrib.facts import ProgramCalled, ProgramEnded
 from toolcrib.settings import CodeSettings, FlowRule, Limits
 from toolcrib.testing.coded_server import (
     CodedServer,
@@ -17,7 +16,6 @@ from toolcrib.testing.coded_server import (
     structured,
     text_of,
     texts,
-    value_of,
 )
 from toolcrib.testing.scripted import tool
 from toolcrib.testing.scripted_crib import server_settings
@@ -69,13 +67,18 @@ async def test_the_end_of_a_program_is_its_value_however_it_is_written() -> None
             "from shop import echo\nreturn await echo(x='a')",
             "import shop\nawait shop.echo(x='a')",
             "from shop import echo as e\nfound = await e(x='a')",
-            "import asyncio\nfrom shop import echo\n"
-            "async def main():\n    return await echo(x='a')\nasyncio.run(main())",
+            "async def f():\n    from shop import echo\n    return await echo(x='a')\nawait f()",
+            (
+                "import asyncio, shop\nasync def main():\n    return await shop.echo(x='a')\n"
+                "asyncio.run(main())"
+            ),
         ):
             assert await host.value(code) == {"x": "a"}
         said = await host.run("print('hi', 1)")
         assert text_of(said) == "[toolcrib: printed]\nhi 1"
         assert "dev.toolcrib/digest" in said["_meta"]
+        nothing = text_of(await host.run("return"))
+        assert nothing == "[toolcrib: it returned nothing and printed nothing]"
 
 
 VALUES: list[tuple[dict[str, Any], Any]] = [
@@ -97,7 +100,8 @@ VALUES: list[tuple[dict[str, Any], Any]] = [
 
 async def test_values_arrive_exactly_and_go_out_again_unchanged() -> None:
     async def give(arguments: dict[str, Any]) -> dict[str, Any]:
-        return VALUES[arguments["n"]][0]
+        result, _ = VALUES[int(arguments["n"])]
+        return result
 
     server = CodedServer({"give": give}, tool("take"))
     code = "from s import give, take\nfound = await give(n={})\nawait take(found=found)\n[found]"
@@ -213,7 +217,7 @@ async def test_a_program_is_held_to_the_definitions_that_its_author_saw() -> Non
     """It would pass the check of its types: what changed means something else now."""
     server = CodedServer({}, tool("pay", amount={"type": "integer", "description": "in cents"}))
     pay = "from shop import pay\nreturn await pay(amount=5)"
-    async with coded({"shop": server}) as (host, gateway):
+    async with coded({"shop": server}) as (_, gateway):
         host = CodingHost(gateway, handle="h" * 16)
         await host.tool("get_tool_details", names=["shop__pay"])
         server.change([tool("pay", amount={"type": "integer", "maximum": 10, "minimum": 1})])
@@ -243,6 +247,16 @@ async def test_bad_arguments_and_unknown_names_stop_a_program_before_it_runs() -
         untyped = settled("shop", "call('shop', 'echo', {'x': 1})")
         assert (await host.value(untyped)).startswith("toolcrib.bad_arguments: ")
         assert server.calls == []
+
+
+async def test_a_tool_that_has_just_come_is_there_for_a_program() -> None:
+    server = CodedServer({}, tool("old"))
+    async with coded({"s": server}) as (host, _):
+        assert await host.value("import s\nreturn await s.old()") == {}
+        server.latency = 1.2
+        server.change([tool("old", x=INTEGER), tool("fresh")])
+        code = "from s import fresh, old\nawait fresh()\nreturn await old(x=1)"
+        assert await host.value(code) == {"x": 1}
 
 
 async def test_a_server_that_is_down_is_told_before_or_at_the_call() -> None:
@@ -329,6 +343,7 @@ async def test_cancelling_the_request_ends_the_calls_and_the_worker() -> None:
             await anyio.sleep_forever()
         finally:
             cancelled.append("hang")
+        return {}
 
     server = CodedServer({"hang": hang})
     code = "import asyncio\nfrom s import hang\nawait asyncio.gather(*[hang() for _ in range(3)])"
@@ -341,6 +356,7 @@ async def test_cancelling_the_request_ends_the_calls_and_the_worker() -> None:
             assert cancelled == ["hang"] * 3
             (ended,) = gateway.recorder.of(ProgramEnded)
             assert (ended.why, ended.calls) == ("cancelled", 3)
+            assert [it.outcome for it in gateway.recorder.of(ProgramCalled)] == ["cancelled"] * 3
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(host.run, "while True: pass")
                 await anyio.sleep(0.3)
@@ -351,7 +367,8 @@ async def test_cancelling_the_request_ends_the_calls_and_the_worker() -> None:
 async def test_whoever_waits_for_a_program_hears_of_its_calls() -> None:
     told: list[tuple[float, str | None]] = []
 
-    async def note(progress: float, _total: float | None, message: str | None) -> None:
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None
         told.append((progress, message))
 
     async with coded({"shop": shop()}) as (_, gateway), gateway.host() as client:

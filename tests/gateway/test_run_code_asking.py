@@ -2,18 +2,27 @@
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
 
+from toolcrib.adapters.monty.sandbox import MontySandbox
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.core.partition import Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.facts import ProgramEnded
-from toolcrib.ports import Era
-from toolcrib.settings import ApprovalRule, ApprovalSettings, CodeSettings, FlowRule
+from toolcrib.ports import Abilities, Era, Program, Running
+from toolcrib.settings import (
+    ApprovalRule,
+    ApprovalSettings,
+    CodeSettings,
+    FlowRule,
+    Language,
+)
 from toolcrib.testing.coded_server import (
     CodedServer,
     CodingHost,
@@ -216,8 +225,8 @@ async def test_questions_of_several_calls_go_out_together() -> None:
     all_there = anyio.Event()
 
     class Slow(Git):
-        async def release(self, arguments: dict[str, Any]) -> dict[str, Any]:
-            answer = await super().release(arguments)
+        async def release(self, _: dict[str, Any]) -> dict[str, Any]:
+            answer = await super().release(_)
             if self.called.count("release") == 3:
                 all_there.set()
             with anyio.fail_after(5):
@@ -247,6 +256,70 @@ async def test_a_program_goes_on_in_another_process_on_the_same_store() -> None:
         assert text_of(done) == FIFTY_DONE
     assert (here.called, len(there.calls)) == (["read"], 50)
     assert set(there.called) == {"wipe"}
+
+
+class Unfrozen:
+    """The real runtime as one that cannot be put aside: programs are replayed."""
+
+    def __init__(self) -> None:
+        self._sandbox = MontySandbox(CodeSettings())
+
+    def sandbox(self, language: Language) -> "Unfrozen":
+        assert language == "python"
+        return self
+
+    async def abilities(self) -> Abilities:
+        return replace(await self._sandbox.abilities(), snapshots=False)
+
+    def open(
+        self, program: Program, *, snapshot: bytes | None = None
+    ) -> AbstractAsyncContextManager[Running]:
+        assert snapshot is None
+        return self._sandbox.open(program)
+
+    async def aclose(self) -> None:
+        await self._sandbox.aclose()
+
+
+REPLAYED = (
+    "import random, time, toolcrib\nfrom git import read, release, wipe\n"
+    "lot = int(time.time()) + int(random.random() * 1e9)\n"
+    "seen = [await toolcrib.call('git', 'read', {'n': lot}), await read(n=lot)]\n"
+    "print('before')\nseen.append(await release())\nawait wipe(n=20)\n"
+    "print('after')\nreturn [seen[0] == seen[1], seen[2]]"
+)
+
+
+async def test_a_runtime_that_cannot_be_put_aside_is_told_again_what_it_was_told() -> None:
+    """Though the tool that it called first is gone, and with the same clock and chance."""
+    servers, store = [Git() for _ in range(3)], MemoryStore(LoopClock())
+    servers[2].change([tool("wipe", n=INTEGER), tool("release")])
+    members: dict[str, Any] = {}
+    for server, answer in zip(servers, (MAIN, YES, None), strict=True):
+        others: dict[str, Any] = {"store": store, "sandboxes": Unfrozen(), "approval": APPROVAL}
+        async with coded({"git": server}, **others) as (host, _):
+            result = await host.run(REPLAYED, **members)
+            if answer is not None:
+                members = answering(result, answer)
+            else:
+                said = text_of(result)
+                assert said == '[true,"released main"]\n[toolcrib: printed]\nbefore\nafter'
+    called = [server.called for server in servers]
+    assert called == [["read", "read", "release"], ["release"], ["wipe"]]
+
+
+async def test_an_old_server_that_waits_in_one_process_cannot_be_gone_on_with_in_another() -> None:
+    """It holds its question open on a connection of the process that called it."""
+    here, there, store = Git("handshake"), Git("handshake"), MemoryStore(LoopClock())
+    async with coded({"git": here}, store=store) as (host, _):
+        aside = await host.run(RELEASE)
+        async with coded({"git": there}, store=store) as (other, _):
+            said = text_of(await other.run(RELEASE, **answering(aside, MAIN)))
+        assert said.startswith("RuntimeError: toolcrib.")
+        assert "1. `git` `read` (line 2) returned" in said
+        assert there.calls == []
+        used = await host.run(RELEASE, **answering(aside, MAIN))
+        assert "was used already" in used["message"]
 
 
 async def test_a_tool_that_is_gone_meanwhile_is_gone_and_the_rest_of_the_program_goes_on() -> None:
@@ -295,10 +368,21 @@ async def test_a_state_is_good_once_for_its_program_and_its_caller() -> None:
         assert len(server.calls) == 50
 
 
+async def test_a_state_expires() -> None:
+    server = Git()
+    async with coded({"git": server}, approval=APPROVAL) as (host, gateway):
+        aside = await host.run(FIFTY)
+        gateway.world.clock.wall_offset += 901
+        late = await host.run(FIFTY, **answering(aside, YES))
+        assert "it expired" in late["message"]
+        assert server.calls == []
+
+
 async def test_of_two_requests_that_bring_the_same_state_one_goes_on() -> None:
     server = Git()
     async with coded({"git": server}, approval=APPROVAL) as (host, _):
-        aside, answers = await host.run(FIFTY), []
+        aside = await host.run(FIFTY)
+        answers: list[dict[str, Any]] = []
 
         async def bring() -> None:
             answers.append(await host.run(FIFTY, **answering(aside, YES)))

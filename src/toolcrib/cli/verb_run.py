@@ -18,6 +18,8 @@ from toolcrib.errors import ConfirmationNeeded, ScriptFailed
 from toolcrib.settings import Language
 
 STDIN: Final = "-"
+_MOST: Final = 16 * 1024 * 1024
+"""Characters of a file that are read: some never end."""
 _TYPESCRIPT: Final = frozenset({".ts", ".mts"})
 
 
@@ -43,12 +45,17 @@ class Script:
         """
         try:
             if self.path == STDIN:
-                return stdin.read()
-            return Path(self.path).read_text(encoding="utf-8")
+                text = stdin.read(_MOST + 1)
+            else:
+                with Path(self.path).open(encoding="utf-8-sig") as file:
+                    text = file.read(_MOST + 1)
         except OSError as error:
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{self.path} is no text in UTF-8: byte {error.start}") from error
+        if len(text) > _MOST:
+            raise UsageError(f"{self.path} is no program: it has more than {_MOST:,} characters")
+        return text
 
 
 async def run(source: Source, output: Output, script: Script) -> Exit:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,10 +15,15 @@ from toolcrib.codemode.callees import Callees, callee_of
 from toolcrib.codemode.journal import Journal, Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.replay import Replay
-from toolcrib.codemode.values import answered, failure_text, within_depth
+from toolcrib.codemode.values import (
+    answered,
+    failure_text,
+    in_whole_characters,
+    within_depth,
+)
 from toolcrib.codemode.wall_clock import WallClock
 from toolcrib.core.flow import flow_verdict
-from toolcrib.core.quoting import quoted
+from toolcrib.core.quoting import clipped, quoted
 from toolcrib.errors import (
     CallHeld,
     ConfirmationNeeded,
@@ -33,6 +38,12 @@ from toolcrib.ports import Answer, Called, Observer, Raised, Returned
 from toolcrib.ports import Progress as Steps
 from toolcrib.protocol.mrtr import asks_input
 from toolcrib.settings import CodeSettings
+
+_HALF: Final = rb"\ud"
+"""How half a surrogate pair is written in JSON, among other things."""
+
+_HELD: Final = 32 * 1024 * 1024
+"""Bytes of arguments, as JSON, that calls of one program may hold while they have no answer."""
 
 Answered = Callable[[int, Answer], None]
 """Lets a call of the program, as the runtime counts them, come back."""
@@ -84,6 +95,7 @@ class Broker:
         before: Progress,
         retries: Mapping[int, Retry] | None = None,
         progress: Steps | None = None,
+        replayed: bool = False,
     ) -> None:
         self._around = around
         self._settings = around.settings
@@ -92,6 +104,12 @@ class Broker:
         self._run = run
         self._journal = journal
         self._progress = progress
+        self._replayed = replayed
+        """Whether the program may have to be told all answers again; else nobody keeps them."""
+        self._held = 0
+        """Bytes of the arguments of calls without an answer."""
+        self._sizes: dict[int, int] = {}
+        """The same of each call, by its row."""
         self._sent = 0
         self._turns = anyio.CapacityLimiter(self._settings.in_flight)
         self._moved = anyio.Event()
@@ -126,12 +144,17 @@ class Broker:
             what = f"a program may make {most} calls (code.calls)"
             answer(called.id, _raised(LimitExceeded(what)))
             return
+        self._made += 1
         try:
             callee, arguments = callee_of(called, self._around.callees)
         except ToolcribError as error:
             answer(called.id, _raised(error))
             return
-        self._made += 1
+        size = len(encode(arguments))
+        if self._held + size > _HELD:
+            what = f"the arguments of calls without an answer are at most {_HELD:,} bytes"
+            answer(called.id, _raised(LimitExceeded(f"{what} as JSON: wait for some of them")))
+            return
         if self._replay.over:
             row = self._journal.add(
                 server=callee.server,
@@ -142,7 +165,7 @@ class Broker:
                 place=called.place,
             )
             if (refused := self._flow(row)) is not None:
-                answer(called.id, refused)
+                self._settle(row, refused, answer)
                 return
         else:
             again = self._replay.row(callee, arguments)
@@ -153,6 +176,8 @@ class Broker:
         if row.answer is not None:
             self._replay.tell(row, row.answer, answer)
         else:
+            self._held += size
+            self._sizes[row.number] = size
             self._start(row, answer, tasks)
 
     def _flow(self, row: Row) -> Answer | None:
@@ -164,10 +189,11 @@ class Broker:
         if flow is None:
             return None
         if flow.verdict == "ask":
-            row.flow = flow.source
+            row.flow = ", ".join(flow.sources)
             return None
+        (source,) = flow.sources
         what = (
-            f"what {quoted(flow.source)} answered may not go into calls of "
+            f"what {quoted(source)} answered may not go into calls of "
             f"{quoted(flow.target)} within one program (code.flows)"
         )
         return self._stopped(row, NotAllowed(what, server=row.server))
@@ -205,19 +231,31 @@ class Broker:
         await self._tell_progress(row)
         try:
             told = await self._outcome(row, retry)
+        except anyio.get_cancelled_exc_class():
+            row.cancel()
+            raise
         finally:
             note(ProgramCalled(*about, row.outcome, anyio.current_time() - started))
         if told is not None:
-            self._settled += 1
-            row.settled, row.answer = self._settled, told
-            answer(row.call, told)
+            self._settle(row, told, answer)
+
+    def _settle(self, row: Row, told: Answer, answer: Answered) -> None:
+        """Answer a call, and keep what a replay takes of it; nothing else."""
+        self._settled += 1
+        row.settled = self._settled
+        if self._replayed:
+            row.answer = told
+        else:
+            row.arguments = {}
+        self._held -= self._sizes.pop(row.number, 0)
+        answer(row.call, told)
 
     async def _tell_progress(self, row: Row) -> None:
         """A line for whoever waits for the program."""
         if self._progress is not None:
             self._sent += 1
             where = f" (line {row.place.line})" if row.place.line else ""
-            said = f"call {row.number}: {row.tool} of {row.server}{where}"
+            said = f"call {row.number}: {clipped(row.tool)} of {clipped(row.server)}{where}"
             await self._progress(float(self._sent), None, said)
 
     @property
@@ -239,6 +277,9 @@ class Broker:
         requester = self._requester
         try:
             await self._around.callees.reach(row.server, requester)
+        except ToolcribError as error:
+            return self._stopped(row, error, heard=not isinstance(error, ToolGone))
+        try:
             result = await self._around.pipeline.call(self._call(row, retry))
             if asks_input(result):
                 row.outcome = "asking"
@@ -260,12 +301,13 @@ class Broker:
         except ToolcribError as error:
             return self._stopped(row, error)
 
-    def _stopped(self, row: Row, error: ToolcribError) -> Answer:
+    def _stopped(self, row: Row, error: ToolcribError, *, heard: bool = True) -> Answer:
         """The answer to a call that did not go out, or brought nothing.
 
-        What its server said may be part of the text, so that it counts as received.
+        What its server said may be part of the text, so that it counts as received; but not of one
+        that there is not, whose name a program made up: people are asked about what was received.
         """
-        if not isinstance(error, NotAllowed | ConfirmationNeeded):
+        if heard and not isinstance(error, NotAllowed | ConfirmationNeeded):
             self.received.add(row.server)
         if row.outcome != "returned":
             row.end("stopped", f"{error.code}: {error.for_model()}")
@@ -296,11 +338,12 @@ class Broker:
             what = f"is nested deeper than code.answer_depth allows ({settings.answer_depth})"
         else:
             try:
-                row.size = size = len(encode(value))
+                written = encode(value)
             except NotFinite as broken:
                 raise ResultInvalid(f"{broken}; the tool ran", server=row.server) from None
+            row.size = size = len(written)
             if size <= settings.answer_bytes:
-                return value
+                return in_whole_characters(value) if _HALF in written else value
             most = settings.answer_bytes
             what = f"has {size:,} bytes as JSON, code.answer_bytes allows {most:,}"
         raise LimitExceeded(f"the result {what}; the tool ran", server=row.server)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from toolcrib.calls.call import Requester
-from toolcrib.codemode.values import NotPlain, plain
+from toolcrib.codemode.values import ARGUMENTS, NotPlain, plain
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quoting import quoted
 from toolcrib.errors import BadArguments, ToolGone
@@ -15,6 +15,8 @@ TOOLCRIB: Final = "toolcrib"
 """The module that is always there."""
 RAW: Final = "call"
 """Its function that calls a tool by its raw name."""
+_LONGEST_NAME: Final = 1_024
+"""Characters of a raw name: it is written down, and told to models, people and logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,9 @@ def _raw(called: Called) -> tuple[str, str, dict[str, Any]]:
     given: dict[str, Any] = {**dict(zip(names, called.args, strict=False)), **called.kwargs}
     server, tool = given.get("server"), given.get("tool")
     arguments: object = given.get("args")
-    fits = isinstance(server, str) and isinstance(tool, str) and len(called.args) <= len(names)
+    fits = _is_name(server) and _is_name(tool) and len(called.args) <= len(names)
     if not fits or given.keys() - set(names):
-        raise BadArguments(f"{TOOLCRIB}.{RAW} takes (server, tool, args): two texts and an object")
+        raise BadArguments(f"{TOOLCRIB}.{RAW} takes (server, tool, args): two names and an object")
     if arguments is None:
         arguments = {}
     if not is_object(arguments):
@@ -101,8 +103,12 @@ def _raw(called: Called) -> tuple[str, str, dict[str, Any]]:
     return str(server), str(tool), _json(arguments)
 
 
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME
+
+
 def _json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return plain(dict(arguments))
+        return plain(dict(arguments), ARGUMENTS)
     except NotPlain as broken:
         raise BadArguments(f"the arguments are no JSON: {broken}") from None

@@ -19,6 +19,9 @@ failed. `stopped`: it never went out, or it may have acted all the same, as its 
 
 OPEN: Final = frozenset[Outcome]({"queued", "held", "under way", "asking"})
 
+UNSENT: Final = "it was not sent"
+"""The detail of a call whose program ended before its turn came."""
+
 _DETAIL: Final = 200
 
 
@@ -69,6 +72,18 @@ class Row:
         self.outcome = outcome
         self.detail = clipped(" ".join(detail.split()), _DETAIL)
 
+    def cancel(self) -> None:
+        """The program has ended without an answer: what was under way may have acted."""
+        match self.outcome:
+            case "under way":
+                self.end("cancelled", "it may have acted")
+            case "asking":
+                self.end("stopped", "its question was not answered")
+            case "queued" | "held":
+                self.end("stopped", UNSENT)
+            case _:
+                pass
+
     def told(self, last: int = 0) -> str:
         """The row as a line for a model; `last`: it stands for all rows up to that number."""
         numbers = f"{self.number} to {last}" if last > self.number else f"{self.number}"
@@ -100,11 +115,6 @@ class Journal:
         return made
 
     def cancel_open(self) -> None:
-        """The program has ended: what was under way may have acted; nothing else was sent."""
+        """The program has ended."""
         for row in self.rows:
-            if row.outcome == "under way":
-                row.end("cancelled", "it may have acted")
-            elif row.outcome == "asking":
-                row.end("stopped", "its question was not answered")
-            elif row.open:
-                row.end("stopped", "it was not sent")
+            row.cancel()

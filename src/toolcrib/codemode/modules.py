@@ -56,6 +56,8 @@ class View:
     """Why the tools of a module that the text names are not known."""
     renamed: Mapping[str, str]
     """The modules of servers that the text names by an id that is no module, by that id."""
+    stale: Collection[str]
+    """The servers whose catalogs may be older than what the author of the text knows."""
 
 
 class Modules:
@@ -73,14 +75,24 @@ class Modules:
         self._named: dict[str, tuple[str, Mapping[str, str]]] = {}
 
     async def view(
-        self, source: str, language: Language, servers: Iterable[str], requester: Requester
+        self,
+        source: str,
+        language: Language,
+        servers: Iterable[str],
+        requester: Requester,
+        *,
+        renew: Collection[str] = (),
     ) -> View:
-        """What a program of this text can import of these servers."""
+        """What a program of this text can import of these servers; the catalogs of some anew."""
+        access = self._access
         words = set(_WORD.findall(source))
         by_module = {module: server for server, module in module_names(servers).items()}
         wanted = {module: server for module, server in by_module.items() if module in words}
         found, failed = await looked_up(
-            wanted.values(), lambda server: self._access.read_one(server, Kind.TOOLS)
+            wanted.values(),
+            lambda server: (access.renewed if server in renew else access.read_one)(
+                server, Kind.TOOLS
+            ),
         )
         modules = {TOOLCRIB: _toolcrib(language)}
         callees: dict[str, Callee] = {}
@@ -104,12 +116,14 @@ class Modules:
             for module, server in by_module.items()
             if module != server and server in words
         }
-        return View(modules, callees, names, away, renamed)
+        stale = {it.server for it in found.values() if not it.current} - set(renew)
+        return View(modules, callees, names, away, renamed, stale)
 
     def spoken(self, server: str, keys: Collection[str], servers: Iterable[str]) -> Spoken:
         """What programs call a server, and tools that its catalog has now."""
         module = module_names({*servers, server})[server]
-        snapshot = self._access.peek(server, Kind.TOOLS).snapshot
+        there = server in self._access.server_ids()
+        snapshot = self._access.peek(server, Kind.TOOLS).snapshot if there else None
         if snapshot is None:
             return Spoken(module, {})
         digest, functions = self._named.get(server, ("", _SAME))

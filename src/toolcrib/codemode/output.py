@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from toolcrib.calls.call import Requester
-from toolcrib.calls.results.cutting import cut_json, written
+from toolcrib.calls.results.cutting import cut_json, written, written_within
 from toolcrib.calls.results.encoding import encode
-from toolcrib.codemode.journal import Row
+from toolcrib.codemode.journal import UNSENT, Row
 from toolcrib.codemode.program_run import Broken, Done
-from toolcrib.codemode.values import NotPlain, plain
+from toolcrib.codemode.values import RETURNED, NotPlain, plain
 from toolcrib.core.own_words import note, others
 from toolcrib.core.quoting import clipped
 from toolcrib.discovery.meta.one_line import json_line
@@ -31,6 +31,8 @@ NOTHING_RAN: Final = "Nothing was executed."
 _ENVELOPE: Final = 300
 """Bytes of a clipped value that are not its beginning."""
 _ROWS: Final = 40
+"""Calls that are listed, the last ones of many."""
+_INDENT: Final = "    "
 _MESSAGE: Final = 4_000
 
 
@@ -54,7 +56,9 @@ class Telling:
         """
         parts = [await self._value(requester, self.returned(done))]
         parts += await self._printed(requester, done.progress.printed, done.progress.printed_bytes)
-        return {"content": [{"type": "text", "text": "\n".join(filter(None, parts))}]}
+        parts += _left_open(done.progress.rows)
+        text = "\n".join(filter(None, parts)) or note("it returned nothing and printed nothing")
+        return {"content": [{"type": "text", "text": text}]}
 
     def returned(self, done: Done) -> Any:
         """What a program returned, as JSON.
@@ -63,7 +67,7 @@ class Telling:
             ScriptFailed: It is none.
         """
         try:
-            return plain(done.value)
+            return plain(done.value, RETURNED)
         except NotPlain as broken:
             message = f"TypeError: a program returns JSON values: {broken}"
             raise self.failure(
@@ -73,7 +77,10 @@ class Telling:
     def failure(self, broken: Broken) -> ScriptFailed:
         """The error for a program that ended otherwise, with the list of its calls."""
         rows = broken.progress.rows
-        lines = [others(clipped_lines(broken.message, _MESSAGE)), *map(_place, broken.trace[-5:])]
+        message = clipped_lines(others(broken.message), _MESSAGE)
+        if broken.executed:  # a server may have written it, in lines that read like those below
+            message = message.replace("\n", f"\n{_INDENT}")
+        lines = [message, *(others(_place(place)) for place in broken.trace[-5:])]
         lines += _calls(rows) if broken.executed else [NOTHING_RAN]
         if printed := broken.progress.printed:
             lines += [note("it had printed"), others(printed)]
@@ -83,17 +90,21 @@ class Telling:
                 "why": broken.why,
                 "executed": broken.executed,
                 "line": broken.trace[-1].line if broken.trace else 0,
-                "calls": [told_row(row) for row in rows],
+                "calls": [told_row(row) for row in rows[-_ROWS:]],
             },
         )
 
     async def _value(self, requester: Requester, value: Any) -> str:
         most = self._settings.result_bytes
-        if isinstance(value, str) and (text := others(value)) and written(text) <= most:
-            return text
-        line = json_line(value) if value is not None else ""
-        if len(line.encode("utf-8", "replace")) <= most:
-            return line
+        # Measured first: to make a large value fit to be read takes long, and nobody would read it.
+        if value is None:
+            return ""
+        if written_within(value, most) is not None:
+            text = others(value) if isinstance(value, str) else ""
+            if text and written(text) <= most:
+                return text
+            if len((line := json_line(value)).encode("utf-8", "replace")) <= most:
+                return line
         whole = encode(value)
         handle = await self._keep(requester, whole, "application/json")
         cut: dict[str, Any] = {
@@ -141,6 +152,15 @@ def _calls(rows: tuple[Row, ...]) -> list[str]:
         *more,
         *(others(first.told(last.number)) for first, last in shown),
     ]
+
+
+def _left_open(rows: tuple[Row, ...]) -> list[str]:
+    """What is to be said of calls that a program did not wait for, although it came to its end."""
+    open_ = [row for row in rows if row.outcome == "cancelled" or row.detail == UNSENT]
+    if not open_:
+        return []
+    what = f"{len(open_)} call{'s' * (len(open_) != 1)} had no answer when it ended"
+    return [note(what), *(others(row.told()) for row in open_[:_ROWS])]
 
 
 def _alike(rows: tuple[Row, ...]) -> list[tuple[Row, Row]]:

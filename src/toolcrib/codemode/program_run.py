@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Retry
@@ -108,6 +109,7 @@ class ProgramRun:
             before=before,
             retries=retries,
             progress=progress,
+            replayed=not abilities.snapshots,
         )
 
     @property
@@ -142,6 +144,7 @@ class ProgramRun:
     async def _followed(self, running: Running, tasks: TaskGroup) -> Ending:
         """What comes of its events."""
         while True:
+            await anyio.lowlevel.checkpoint()  # a flood of events is no reason to be deaf
             match await running.next():
                 case Called() as called:
                     try:
@@ -165,14 +168,15 @@ class ProgramRun:
 
     async def _is_stuck(self, ids: Collection[int]) -> bool:
         """Whether a program that waits for these calls waits for a person; else one is answered."""
-        while self._snapshots and ids and all(self._waits_for(call) for call in ids):
+        while self._snapshots and ids and self._unanswered.issuperset(ids):
             if self._broker.stuck:
                 return True
             await self._broker.moved()
         return False
 
-    def _waits_for(self, call: int) -> bool:
-        return any(row.call == call and row.open for row in self._journal.rows)
+    @property
+    def _unanswered(self) -> set[int]:
+        return {row.call for row in self._journal.rows if row.open}
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         """End a program that cannot be put aside once it waits for a person."""

@@ -15,14 +15,15 @@ from toolcrib.calls.call import Requester, Retry
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.codemode.broker import Around, Pipeline
 from toolcrib.codemode.callees import Callee
+from toolcrib.codemode.journal import Journal
 from toolcrib.codemode.modules import CalleesOf, Modules, modules_again
 from toolcrib.codemode.output import Telling, told_row
-from toolcrib.codemode.journal import Journal
 from toolcrib.codemode.program_run import Aside, Broken, Done, Ending, ProgramRun, Why
 from toolcrib.codemode.progress import START, Progress
 from toolcrib.codemode.put_aside import PutAside
 from toolcrib.codemode.ran import Ran
 from toolcrib.codemode.shelf import Shelf, Taken
+from toolcrib.codemode.turns import Turns
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed
 from toolcrib.core.program.problem import Problem
@@ -91,6 +92,10 @@ class _Begun:
     servers: Collection[str]
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Modules of servers that its text names otherwise."""
+    refused: Broken | None = None
+    """Why it is not run at all."""
+    stale: Collection[str] = ()
+    """The servers whose catalogs may be older than what its author knows."""
     before: Progress = START
     retries: Mapping[int, Retry] = field(default_factory=dict[int, Retry])
 
@@ -101,6 +106,7 @@ class Programs:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self.modules = around.modules
+        self._turns = Turns(around.settings)
 
     async def run(
         self,
@@ -120,8 +126,7 @@ class Programs:
         """
         if retry is not None:
             return await self._run_again(source, requester, retry, progress)
-        begun = await self._anew(source, requester)
-        ending = await self._ended(begun, requester, progress)
+        begun, ending = await self._first(source, requester, progress)
         return await self._told(ending, begun, requester)
 
     async def finish(self, source: Source, requester: Requester) -> Ran:
@@ -129,8 +134,8 @@ class Programs:
 
         Raises as `run` does.
         """
-        begun = await self._anew(source, requester)
-        match await self._ended(begun, replace(requester, takes_rounds=False)):
+        begun, ending = await self._first(source, replace(requester, takes_rounds=False))
+        match ending:
             case Done(_, progress) as done:
                 return Ran(
                     value=self._around.telling.returned(done),
@@ -139,20 +144,33 @@ class Programs:
                     calls=tuple(map(told_row, progress.rows)),
                     seconds=progress.seconds,
                 )
-            case Broken() as broken:
-                raise self._around.telling.failure(broken)
+            case Broken():
+                raise self._around.telling.failure(_with_modules(ending, begun.renamed))
             case Aside():
                 raise ToolcribBug("a program was put aside for a person who is not asked later")
 
-    async def _anew(self, source: Source, requester: Requester) -> _Begun:
+    async def _first(
+        self, source: Source, requester: Requester, progress: Steps | None = None
+    ) -> tuple[_Begun, Ending]:
+        """Run a program; once more with newer catalogs, where older ones kept it from running."""
+        renew: Collection[str] = ()
+        while True:
+            begun = await self._anew(source, requester, renew)
+            ending = begun.refused or await self._ended(begun, requester, progress)
+            by_catalogs = isinstance(ending, Broken) and ending.why in {"types", "unsupported"}
+            if not (by_catalogs and begun.stale):
+                return begun, ending
+            renew = begun.stale
+
+    async def _anew(self, source: Source, requester: Requester, renew: Collection[str]) -> _Begun:
         around = self._around
         sandbox = around.sandboxes.sandbox(source.language)
         abilities = await sandbox.abilities()
         servers = await around.enabling.searchable(requester)
-        view = await self.modules.view(source.text, source.language, servers, requester)
+        view = await self.modules.view(
+            source.text, source.language, servers, requester, renew=renew
+        )
         checked = await self._checked(source, abilities, view.names, view.away)
-        if checked.problems:
-            raise around.telling.failure(_unexecuted(checked.problems))
         run = around.marks()
         frozen = not abilities.snapshots
         program = Program(
@@ -162,7 +180,17 @@ class Programs:
             started_at=around.clock.now().wall if frozen else None,
             seed=run if frozen else "",
         )
-        return _Begun(run, source, program, view.callees, abilities, servers, view.renamed)
+        return _Begun(
+            run,
+            source,
+            program,
+            view.callees,
+            abilities,
+            servers,
+            renamed=view.renamed,
+            refused=_unexecuted(checked.problems) if checked.problems else None,
+            stale=view.stale,
+        )
 
     async def _gone_on(
         self, source: Source, requester: Requester, taken: Taken, abilities: Abilities
@@ -251,7 +279,8 @@ class Programs:
         )
         why = "cancelled"
         try:
-            ending = await run.end(begun.program)
+            async with self._turns.turn(requester.principal):
+                ending = await run.end(begun.program)
             why = _outcome(ending)
         except SnapshotRefused as refused:
             why = "snapshot_refused"

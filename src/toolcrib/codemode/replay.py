@@ -20,7 +20,7 @@ class Replay:
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._ahead = list(rows)
+        self._ahead = [(row.mark, row) for row in rows]
         self._order = sorted(row.settled for row in rows if row.settled)
         self._ready: dict[int, Callable[[], None]] = {}
 
@@ -36,9 +36,10 @@ class Replay:
         server, tool and arguments is meant.
         """
         mark = marked(callee.server, callee.tool, arguments)
-        for at, row in enumerate(self._ahead):
-            if row.mark == mark:
-                return self._ahead.pop(at)
+        for at, (known, row) in enumerate(self._ahead):
+            if known == mark:
+                del self._ahead[at]
+                return row
         return None
 
     def tell(self, row: Row, told: Answer, answer: Callable[[int, Answer], None]) -> None:

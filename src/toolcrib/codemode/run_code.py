@@ -29,7 +29,6 @@ LACKED: Final = (
     "property",
     "asyncio.create_task",
     "asyncio.wait_for",
-    "datetime.strptime",
 )
 """What models write most of all that this Python lacks, by the names of its probes.
 

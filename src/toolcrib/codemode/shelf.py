@@ -193,12 +193,13 @@ def _asked(program: PutAside) -> tuple[PutAside, dict[str, Any]]:
 
 def _retries(program: PutAside, responses: Mapping[str, Any]) -> dict[int, Retry]:
     """What each of its calls brings back."""
-    said: dict[int, dict[str, Any]] = {number: {} for number in program.progress.asked}
+    asked = program.progress.asked
+    said: dict[str, dict[str, Any]] = {str(number): {} for number in asked}
     for key, response in responses.items():
         number, slash, own = key.partition("/")
-        if slash and number.isdecimal() and int(number) in said:
-            said[int(number)][own] = response
+        if slash and number in said:
+            said[number][own] = response
     return {
-        number: Retry(program.progress.asked[number].get("requestState"), answers)
-        for number, answers in said.items()
+        number: Retry(result.get("requestState"), said[str(number)])
+        for number, result in asked.items()
     }

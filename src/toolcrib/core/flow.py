@@ -35,7 +35,8 @@ class Rule(Protocol):
 class Flow:
     """A flow that may not pass just like that."""
 
-    source: str
+    sources: tuple[str, ...]
+    """Of `ask` all servers that a person has to agree to, in order; of `deny` the first one."""
     target: str
     verdict: Literal["ask", "deny"]
 
@@ -46,16 +47,16 @@ def flow_verdict(rules: Sequence[Rule], received: Iterable[str], target: str) ->
     For each pair the first rule that fits decides. What a server answered may always go back to it.
     None: the call may go out.
     """
-    asked: Flow | None = None
+    asked: list[str] = []
     for source in sorted(set(received) - {target}):
         match _between(rules, source, target):
             case "deny":
-                return Flow(source, target, "deny")
+                return Flow((source,), target, "deny")
             case "ask":
-                asked = asked or Flow(source, target, "ask")
+                asked.append(source)
             case "allow":
                 pass
-    return asked
+    return Flow(tuple(asked), target, "ask") if asked else None
 
 
 def _between(rules: Sequence[Rule], source: str, target: str) -> Verdict:

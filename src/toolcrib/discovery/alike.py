@@ -1,7 +1,8 @@
 """Tools whose names look like a query, for one that found nothing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Final
 
 import anyio.to_thread
@@ -9,6 +10,15 @@ import anyio.to_thread
 from toolcrib.core.naming import JOINT, near
 from toolcrib.core.snapshot import Item
 
+_LENGTHS: Final = 0.4, 2.4
+"""How long a name may be beside what was asked: others are never alike enough."""
+_COMPARED: Final = 400
+"""Names that are compared letter by letter, those that share most rows: some milliseconds."""
+_IN_A_ROW: Final = 3
+"""Letters in a row that a name shares with the query, if it is compared at all; half of those of a
+short one."""
+_MOST_WANTED: Final = 128
+"""Characters of a query that are looked at."""
 _AT_ONCE: Final = 2_000
 """Tools that are compared on the event loop; more take so long that a thread does it."""
 _SHOWN: Final = 3
@@ -41,5 +51,17 @@ def _alike(wanted: str, catalogs: Mapping[str, Sequence[Item]]) -> tuple[Tool, .
         for item in items:
             tools.setdefault(item.key, (server, item.key))
             tools[f"{server}{JOINT}{item.key}"] = (server, item.key)
-    found = near(wanted, tools, _SHOWN * 2)
+    found = near(wanted, _comparable(wanted, tools), _SHOWN * 2)
     return tuple(dict.fromkeys(tools[name] for name in found))[:_SHOWN]
+
+
+def _comparable(wanted: str, names: Iterable[str]) -> list[str]:
+    """The names that may be like the text, told by what costs least."""
+    text = wanted[:_MOST_WANTED].lower()
+    shortest, longest = (share * len(text) for share in _LENGTHS)
+    row = min(_IN_A_ROW, max(1, len(text) // 2))
+    rows = sorted({re.escape(text[at : at + row]) for at in range(len(text) - row + 1)})
+    shared = re.compile("|".join(rows)).findall
+    fitting = (name for name in names if shortest <= len(name) <= longest)
+    found = [(-len(set(there)), name) for name in fitting if (there := shared(name.lower()))]
+    return [name for _, name in nsmallest(_COMPARED, found)]

@@ -79,7 +79,11 @@ class CodingHost:
         capabilities: Mapping[str, Any] = ASKABLE,
     ) -> None:
         self.gateway = gateway
-        self._who = {"handle": handle, "principal": principal, "capabilities": capabilities}
+        self._who: dict[str, Any] = {
+            "handle": handle,
+            "principal": principal,
+            "capabilities": capabilities,
+        }
         self._meta = {"_meta": {"dev.toolcrib/handle": handle}} if handle else {}
 
     async def run(self, code: str, **others: Any) -> dict[str, Any]:

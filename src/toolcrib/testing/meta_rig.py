@@ -110,7 +110,9 @@ class FakeEnabling:
 
     async def need(self, requester: Requester, server: str) -> None:
         """Refuses what is not enabled."""
-        if server not in await self.searchable(requester):
+        del requester
+        await anyio.lowlevel.checkpoint()
+        if server in (self.on_demand - self.enabled) | self.others:
             raise NotAllowed(f"{server} is not enabled", server=server)
 
     def forget(self, requester: Requester) -> None:

@@ -11,6 +11,7 @@ from toolcrib.codemode.program_run import Ending, ProgramRun, Progress
 from toolcrib.errors import ToolGone
 from toolcrib.facts import Fact
 from toolcrib.ports import Program
+from toolcrib.ports import Progress as Steps
 from toolcrib.settings import CodeSettings
 from toolcrib.testing.scripted_sandbox import Script, ScriptedSandbox
 
@@ -35,6 +36,7 @@ class ProgramRig:
     tools: Mapping[str, Tool]
     settings: CodeSettings = field(default_factory=CodeSettings)
     snapshots: bool = True
+    progress: Steps | None = None
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     """What went through the pipeline."""
     facts: list[Fact] = field(default_factory=list[Fact])
@@ -58,6 +60,7 @@ class ProgramRig:
             run="r",
             before=before or Progress(),
             retries=retries,
+            progress=self.progress,
         )
         return await run.end(Program("script", {}))
 

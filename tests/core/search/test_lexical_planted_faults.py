@@ -12,6 +12,8 @@ from toolcrib.testing.planting import plant
 HERE = Path(__file__).resolve().parent
 MODULES = (
     "words",
+    "best",
+    "short_names",
     "lexicon",
     "weights",
     "rarity",

@@ -185,13 +185,68 @@ def test_a_synonym_finds_a_tool_and_the_word_itself_comes_first() -> None:
 
 
 def test_what_people_say_around_a_request_changes_nothing() -> None:
-    merged = index({"s": {**FORMS, "help_me": "please, I want help"}})
+    merged = index({"s": {**FORMS, "help_me": "please, I want to know"}})
     bare = merged.scores(LEXICON.question("archive policy"))
     polite = merged.scores(
         LEXICON.question("Hi, I'd like to know, could you please help me: archive the policy?")
     )
     assert polite == bare
     assert bare
+
+
+def test_chatter_that_is_part_of_a_name_counts_there() -> None:
+    tools = {"git_log": "Git commits.", "git_show": "Git commits.", "git_add": "Git commits."}
+    assert firsts(tools, "git show", "show me the git log") == ["git_show", "git_log"]
+
+
+def test_a_query_of_nothing_but_chatter_is_asked_as_it_is() -> None:
+    assert firsts({"git_show": {}, "git_log": {}}, "show", "tell me") == ["git_show", None]
+
+
+def test_a_name_that_a_synonym_says_comes_before_one_that_it_does_not_say() -> None:
+    tools: Tools = {"read": {}, "fish": {"title": "Read", "description": "Read."}}
+    assert firsts(tools, "load") == ["read"]
+
+
+# ---- words together and apart, long and short ----
+
+
+def test_a_word_finds_a_name_that_has_it_as_two() -> None:
+    tools: Tools = {"power_point_open": {}, "checkOutBranch": {}, "x_y_z": {}}
+    queries = ("powerpoint", "powerpoints", "checkout", "xy")
+    assert firsts(tools, *queries) == [
+        "power_point_open",
+        "power_point_open",
+        "checkOutBranch",
+        None,
+    ]
+
+
+def test_a_word_finds_a_server_whose_name_has_it_as_two() -> None:
+    merged = index({"hugging-face": {"models": {}}, "face": {"hug": {}}})
+    assert found(merged, "huggingface") == ["models"]
+    titled = MergedIndex()
+    titled.put(segment("s1", {"ask": {}}, ServerTexts(title="Stack Overflow")))
+    assert found(titled, "stackoverflow") == ["ask"]
+
+
+def test_two_words_find_a_name_that_has_them_as_one() -> None:
+    merged = index({"stackoverflow": {"ask": {}}, "quickbooks": {"pay": {}}})
+    assert found(merged, "stack overflow") == ["ask"]
+    assert found(merged, "quick books") == ["pay"]
+    assert found(merged, "quick, books") == ["pay"]
+
+
+def test_short_and_long_names_find_each_other() -> None:
+    servers: dict[str, Tools] = {
+        "google-drive": {"find": {}},
+        "gh": {"star": {}},
+        "mongodb": {"query": {}},
+    }
+    merged = index(servers)
+    pairs = {"gdrive": "find", "github": "star", "mongo": "query", "mongo db": "query"}
+    assert [found(merged, query) for query in pairs] == [[name] for name in pairs.values()]
+    assert found(index({"gdrive": {"find": {}}}), "google drive") == ["find"]
 
 
 # ---- where a word stands ----

@@ -15,6 +15,8 @@ RUNNER: Final = Path(__file__).parent / "runner"
 _MIB: Final = 1024 * 1024
 _LEAST_HEAP: Final = 24
 """MiB; with less, Deno itself does not start."""
+_RUNNER: Final = "/runner"
+"""Where it is in the jail: traces name it, and no path of this machine."""
 _SCRATCH: Final = "/deno"
 _SCRATCH_BYTES: Final = 32 * _MIB
 _DENIED: Final = ("read", "write", "net", "env", "sys", "run", "ffi", "import")
@@ -36,7 +38,9 @@ def find_deno() -> Path:
         SandboxUnavailable: It is not installed.
     """
     try:
-        from deno import find_deno_bin  # noqa: PLC0415 - an extra; nobody else needs it
+        from deno import (  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+            find_deno_bin,  # an extra; nobody else needs it
+        )
     except ImportError as error:
         raise SandboxUnavailable(
             "programs in TypeScript cannot run here: the package deno is not installed",
@@ -64,9 +68,9 @@ def command(jail: Jail, deno: Path, settings: CodeSettings) -> list[str]:
             *_OFF,
             *(f"--deny-{each}" for each in _DENIED),
             f"--v8-flags=--max-old-space-size={heap}",
-            str(RUNNER / "main.js"),
+            f"{_RUNNER}/main.js",
         ),
-        (*libraries(deno), RUNNER),
+        libraries(deno),
         {
             "DENO_DIR": _SCRATCH,
             "HOME": _SCRATCH,
@@ -74,5 +78,6 @@ def command(jail: Jail, deno: Path, settings: CodeSettings) -> list[str]:
             "NO_COLOR": "1",
         },
         {_SCRATCH: _SCRATCH_BYTES},
+        placed={_RUNNER: RUNNER},
     )
     return jail.command(order)

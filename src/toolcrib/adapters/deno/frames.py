@@ -38,6 +38,8 @@ _LONGEST: Final = 32 * 1024
 _LONGEST_LINE: Final = 200
 """Characters of a line that are repeated."""
 _PLACES: Final = 20
+_PARTS: Final = ("line", "column", "function")
+"""Of a place."""
 _CALLS_MORE: Final = 50
 """Calls beyond `code.calls` that are still told, so that each can be refused with a reason."""
 _PRINT_TIMES: Final = 4
@@ -126,7 +128,9 @@ class Frames:
             raise Malformed("a call of nothing")
         most = self._settings.calls
         if id_ > most * _PRINT_TIMES + _CALLS_MORE:
-            return Failed("suspensions", f"RangeError: it makes too many calls (code.calls: {most})")
+            return Failed(
+                "suspensions", f"RangeError: it makes too many calls (code.calls: {most})"
+            )
         self._calls = id_
         self.open.add(id_)
         place = self._place(frame.get("line"), frame.get("column"), "")
@@ -145,11 +149,10 @@ class Frames:
         return Failed(why, message, tuple(places), executed=executed or self.ran)
 
     def _listed(self, listed: object) -> Place:
-        match listed:
-            case [line, column, str(function)]:
-                return self._place(line, column, whole(function[:_LONGEST_LINE]))
-            case _:
-                raise Malformed("a place that is none")
+        place = cast("list[object]", listed) if isinstance(listed, list) else []
+        if len(place) != len(_PARTS) or not isinstance(function := place[2], str):
+            raise Malformed("a place that is none")
+        return self._place(place[0], place[1], whole(function[:_LONGEST_LINE]))
 
     def _place(self, line: object, column: object, function: str) -> Place:
         if type(line) is not int or type(column) is not int:
@@ -157,6 +160,20 @@ class Frames:
         if not 0 < line <= len(self._lines):
             return NOWHERE
         return Place(line, max(column, 0), self._lines[line - 1][:_LONGEST_LINE], function)
+
+
+def version_of(line: bytes | LongLine) -> str:
+    """What the first line of a runner tells: the version of its Deno.
+
+    Raises:
+        Malformed: It is no such line.
+    """
+    if isinstance(line, LongLine):
+        raise Malformed("a first line without end")
+    frame = _parsed(line)
+    if frame.get("type") != "ready":
+        raise Malformed("a first line of no known kind")
+    return _text(frame, "version")
 
 
 def whole(text: str) -> str:

@@ -84,16 +84,17 @@ class Gauge:
     Args:
         pid: Its process.
         settings: The limits.
-        now: Seconds, of any clock that runs evenly.
     """
 
-    def __init__(self, pid: int, settings: CodeSettings, now: float) -> None:
-        self._pid = pid
+    def __init__(self, pid: int, settings: CodeSettings) -> None:
+        self.pid = pid
         self._settings = settings
         first = reading(pid)
         self._began = self._turn = self._cpu = 0.0 if first is None else first.cpu
-        self._looked = now
+        self._looked: float | None = None
         self._idle = 0.0
+        self.peak = 0
+        """The most resident memory that was seen, in bytes."""
 
     def turn(self) -> None:
         """Something came in or went out: what it computes from now on counts by itself."""
@@ -106,13 +107,15 @@ class Gauge:
             now: Seconds.
             waits: Whether a call is to be answered, so that it has a reason not to go on.
         """
-        seen = reading(self._pid)
+        seen = reading(self.pid)
         if seen is None:
             return None
-        passed, self._looked = now - self._looked, now
+        passed = 0.0 if self._looked is None else now - self._looked
+        self._looked = now
         if seen.sleeps and not waits and seen.cpu - self._cpu < _TICK:
             self._idle += passed
         self._cpu = seen.cpu
+        self.peak = max(self.peak, seen.resident)
         return self._over(seen)
 
     def _over(self, seen: Reading) -> Failed | None:

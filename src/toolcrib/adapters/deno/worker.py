@@ -1,13 +1,10 @@
 """One worker: a jailed process that takes one program, and the thread that serves it.
 
-The thread starts the process, and a jail ends with the thread that started it: so it stays. It looks
-at what the process takes even while the event loop is busy.
+The thread starts the process, and a jail ends with the thread that started it: so it stays. It
+looks at what the process takes even while the event loop is busy.
 """
 
 import os
-import selectors
-import signal
-import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,25 +12,23 @@ from typing import Final, Protocol
 
 import anyio
 
-from toolcrib.adapters.deno.frames import ROOM, Malformed, ready
+from toolcrib.adapters.deno.frames import ROOM, Malformed, version_of
 from toolcrib.adapters.deno.gauge import Gauge, bound, jailed
-from toolcrib.adapters.line_splitter import LineSplitter, LongLine
+from toolcrib.adapters.deno.pipes import Pipes
+from toolcrib.adapters.line_splitter import LongLine
 from toolcrib.adapters.monty.threads import soon_here
 from toolcrib.settings import CodeSettings
 
 _LOOK: Final = 0.01
 """Seconds between two looks at a process that runs a program."""
-_CHUNK: Final = 1024 * 1024
-_SAID: Final = 4096
-"""Bytes of standard error that are kept, the last ones."""
-_WAIT: Final = 5.0
-"""Seconds for a killed process to be gone."""
+_LONGEST: Final = 300
+"""Characters of what a process said that go into a reason."""
 
 
 class Driver(Protocol):
     """What a worker serves: one program. Its methods are called in the thread of the worker."""
 
-    def heard(self, line: bytes | LongLine) -> bool:
+    def heard(self, line: bytes | LongLine, gauge: Gauge) -> bool:
         """Take a line from the process; True: it was the last one."""
         ...
 
@@ -42,10 +37,10 @@ class Driver(Protocol):
         ...
 
     def lost(self, code: int, said: str) -> None:
-        """The process ended by itself, with what it wrote to standard error."""
+        """The process ended, with what it wrote to standard error."""
         ...
 
-    def outgoing(self) -> bytes:
+    def outgoing(self, gauge: Gauge) -> bytes:
         """What is to be written to the process by now."""
         ...
 
@@ -77,28 +72,23 @@ class Worker:
         self.problem = ""
         """Why it takes no program."""
         self._driver: Driver | None = None
-        self._gauge: Gauge | None = None
-        self._pid: int | None = None
-        self._lines = LineSplitter(settings.answer_bytes + ROOM)
-        self._said = b""
-        self._unsent = bytearray()
         self._stopped = False
-        self._over = False
+        self._closed = False
         self._heard, self._poke = os.pipe()
-        os.set_blocking(self._poke, False)  # noqa: FBT003 - the standard library's own order
+        os.set_blocking(self._poke, False)
         self._guard = threading.Lock()
         """Held where the pipe that wakes the thread is written or closed."""
         threading.Thread(target=self._serve, name="toolcrib-deno", daemon=True).start()
 
     def begin(self, driver: Driver) -> None:
-        """Let it run a program."""
+        """Let it run a program; once it is ready."""
         self._driver = driver
         self.poke()
 
     def poke(self) -> None:
-        """Have the thread look what is to be written; from any thread."""
-        with self._guard, suppress(BlockingIOError):  # full: it will look anyway
-            if not self._over:
+        """Have the thread look what there is to do; from any thread."""
+        with self._guard, suppress(BlockingIOError):  # where the pipe is full, it will look anyway
+            if not self._closed:
                 os.write(self._poke, b".")
 
     def stop(self) -> None:
@@ -108,65 +98,76 @@ class Worker:
 
     def _serve(self) -> None:
         try:
-            process = self._started()
+            self._live()
+        finally:
+            with self._guard:
+                self._closed = True
+                os.close(self._heard)
+                os.close(self._poke)
+            self._soon(self.ready.set)
+            self._soon(self.ended.set)
+
+    def _live(self) -> None:
+        try:
+            pipes = Pipes(self._command, self._settings.answer_bytes + ROOM, self._heard)
         except OSError as error:
             self.problem = str(error)
-        else:
-            with process, selectors.DefaultSelector() as selector:
-                try:
-                    self._attend(process, selector)
-                finally:
-                    self._kill(process)
-        with self._guard:
-            self._over = True
-            os.close(self._heard)
-            os.close(self._poke)
+            return
+        try:
+            self._attend(pipes)
+        finally:
+            pipes.close()
+            if self._driver is not None:
+                self._driver.lost(0, "")  # heard only where no end was told
+
+    def _attend(self, pipes: Pipes) -> None:
+        gauge = self._first(pipes)
+        if gauge is None:
+            return
         self._soon(self.ready.set)
-        self._soon(self.ended.set)
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(  # noqa: S603 - bubblewrap and Deno, found by us
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env={},
-            start_new_session=True,
-        )
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            assert pipe is not None  # noqa: S101 - it was asked for above
-            os.set_blocking(pipe.fileno(), False)  # noqa: FBT003 - as above
-        return process
-
-    def _attend(
-        self, process: subprocess.Popen[bytes], selector: selectors.BaseSelector
-    ) -> None:
-        """Serve it until it or its program ends, or it is stopped."""
-        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-        assert stdin is not None  # noqa: S101 - it was asked for
-        for pipe in (self._heard, stdout, stderr):
-            selector.register(pipe, selectors.EVENT_READ)  # type: ignore[arg-type]
-        writing = False
+        driver = self._wanted(pipes)
+        if driver is None:
+            return
         while not self._stopped:
-            for key, _ in selector.select(None if self._gauge is None else _LOOK):
-                if key.fileobj is stdout:
-                    if self._read(process):
-                        return
-                elif key.fileobj is stderr:
-                    self._listen(selector, process)
-                elif key.fileobj is stdin:
-                    self._write(stdin.fileno())
-                else:
-                    os.read(self._heard, _SAID)
-            if self._driver is not None and self.ready.is_set():
-                if self._judged(self._driver):
+            pipes.send(driver.outgoing(gauge))
+            for line in pipes.lines(_LOOK):
+                if driver.heard(line, gauge):
                     return
-                self._unsent += self._driver.outgoing()
-                self._write(stdin.fileno())
-            if bool(self._unsent) != writing:
-                writing = not writing
-                if writing:
-                    selector.register(stdin, selectors.EVENT_WRITE)
-                else:
-                    selector.unregister(stdin)
+            if pipes.ended:
+                driver.lost(pipes.end(), pipes.said)
+                return
+            if driver.looked(gauge, self._now()):
+                return
+
+    def _wanted(self, pipes: Pipes) -> Driver | None:
+        """Wait for a program; None: it is wanted no more, or has ended."""
+        while self._driver is None and not self._stopped:
+            for _ in pipes.lines(None):
+                self.problem = "it spoke before it had a program"
+            if pipes.ended:
+                self.problem = "it ended before it had a program"
+            if self.problem:
+                return None
+        return self._driver
+
+    def _first(self, pipes: Pipes) -> Gauge | None:
+        """Wait until the runner is up."""
+        while not self._stopped:
+            for line in pipes.lines(None):
+                try:
+                    self.version = version_of(line)
+                except Malformed:
+                    self.problem = "it does not speak as its runner does"
+                    return None
+                pid = jailed(pipes.pid)
+                if pid is None:
+                    self.problem = "its memory cannot be watched: /proc does not tell children"
+                    return None
+                bound(pid, self._settings)
+                return Gauge(pid, self._settings)
+            if pipes.ended:
+                code = pipes.end()
+                said = pipes.said.strip()[-_LONGEST:]
+                self.problem = f"it ended with code {code}: {said}"
+                return None
+        return None

@@ -24,6 +24,8 @@ class Order:
     """Whether it has a `/proc`: of its own namespace, which holds its own processes alone."""
     devices: bool = False
     """Whether it has a `/dev` with `null`, `zero`, `random` and the like."""
+    placed: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """Files and directories that it may read at another place than where they are."""
 
 
 def arguments(order: Order, *, lock_namespaces: bool) -> list[str]:
@@ -45,6 +47,8 @@ def arguments(order: Order, *, lock_namespaces: bool) -> list[str]:
         line += ["--setenv", name, value]
     for path in dict.fromkeys((*order.readable, order.program)):
         line += ["--ro-bind", str(path), str(path)]
+    for place, path in order.placed.items():
+        line += ["--ro-bind", str(path), place]
     if order.processes:
         line += ["--proc", "/proc"]
     if order.devices:

@@ -7,7 +7,7 @@ whose type is wrong for every checker, and which raises for every interpreter.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -22,7 +22,7 @@ from pydantic_monty import (
 from toolcrib.adapters.monty.places import Source
 from toolcrib.ports import Failed, Place
 
-GATE: Final = '__gate: int = ""; assert __gate\n'
+GATE: Final = '__gate: int = ""; assert __gate'
 _FILE: Final = "script.py"
 _MOST: Final = 20
 """Findings that are told; the others are counted."""
@@ -64,10 +64,17 @@ class Finding:
         return f"{where}: {message} [{self.code}]\n    {self.place.text.strip()}"
 
 
-def check(session: Checking, source: Source, text: str) -> Failed | None:
-    """Why the program is not run; None: its types fit, or only running it can tell."""
+def check(
+    session: Checking, source: Source, text: str, modules: Collection[str] = ()
+) -> Failed | None:
+    """Why the program is not run; None: its types fit, or only running it can tell.
+
+    Modules that are imported inside of functions alone are unknown to the checker, so each of them
+    is imported once in the line of the gate.
+    """
+    known = "".join(f"; import {name} as __{name}" for name in sorted(modules))
     try:
-        step = session.feed_start(GATE + text)
+        step = session.feed_start(f"{GATE}{known}\n{text}")
         while isinstance(step, FunctionSnapshot) and step.is_os_function:
             step = step.resume_auto()  # the declarations of the modules it imports
     except MontyTypingError as error:

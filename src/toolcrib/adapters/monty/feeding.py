@@ -228,7 +228,7 @@ class Feeding:
         session = self._entered(self._workers.to_check(self._modules()))
         try:
             with self._working():
-                return check(session, self._source, self._program.source)
+                return check(session, self._source, self._program.source, self._program.modules)
         finally:
             self.close()
 

@@ -130,8 +130,9 @@ class MontySandbox:
             from toolcrib.adapters.monty.workers import Workers  # noqa: PLC0415 - as above
         except ImportError as error:
             raise SandboxUnavailable(
-                f"programs in Python cannot run here: {error}",
+                "programs in Python cannot run here",
                 remedy="install the package pydantic-monty, version 1.4",
+                operator_note=str(error),
             ) from error
         return Workers(self._settings, self._find())
 

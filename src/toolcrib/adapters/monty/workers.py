@@ -61,8 +61,9 @@ class Workers:
             self.jail = self._start(jail)
         except (OSError, MontyError, RuntimeError) as error:
             raise SandboxUnavailable(
-                f"programs in Python cannot run here: {error}",
+                "programs in Python cannot run here",
                 remedy="install toolcrib anew; its package pydantic-monty brings a program `monty`",
+                operator_note=str(error),
             ) from error
 
     def _start(self, jail: Jail | NoJail) -> str:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
@@ -77,11 +78,10 @@ def check_python(
     if not _within(tree, bounds.depth):
         return Checked(source, (_too_deep(bounds),))
     lines = source.splitlines()
+    imports = islice(_imports(tree, missing, modules, away), _MOST)  # to look for names takes long
     told = [
         Problem("unsupported", message, line, lines[line - 1] if 0 < line <= len(lines) else "")
-        for line, message in sorted(
-            {*_imports(tree, missing, modules, away), *_constructs(tree, lacking), *_idle(tree)}
-        )
+        for line, message in sorted({*imports, *_constructs(tree, lacking), *_idle(tree)})
     ]
     return Checked(_with_value(source, tree), tuple(told[:_MOST]))
 

@@ -6,11 +6,13 @@ that fit nearly as well, and for those only. Copies, tools of one server whose n
 descriptions say the same but for numbers, leave much more room: the second tells a reader nothing.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
-from heapq import heapify, heappop, heappush, nlargest
+from heapq import heapify, heappop, heappush
 from typing import Final
 
+from toolcrib.core.search.best import kth_best
 from toolcrib.core.search.segment import Doc
 
 FREE: Final = 5
@@ -21,6 +23,7 @@ COPY: Final = 0.7
 """What each further copy of a tool counts of what the one before it did."""
 LEAST: Final = 0.5
 """What any tool counts at least."""
+_DIGIT: Final = re.compile(r"\d")
 _SAME: Final = 0.8
 """The share of what either of two copies says that both say."""
 
@@ -34,7 +37,7 @@ def ranked(scores: Mapping[Doc, float], most: int) -> list[tuple[tuple[str, str]
     if most < 1 or not scores:
         return []
     # Marked down, the best ones still count so much; what has less cannot be in the answer.
-    least = nlargest(most, scores.values())[-1] * LEAST
+    least = kth_best(scores.values(), min(most, len(scores))) * LEAST
     candidates = [(-score, doc.tool, doc) for doc, score in scores.items() if score >= least]
     heapify(candidates)
     servers: defaultdict[str, _Answered] = defaultdict(_Answered)
@@ -68,7 +71,9 @@ class _Answered:
         return max(LEAST, FURTHER**over * COPY ** self._copies(doc))
 
     def _copies(self, doc: Doc) -> int:
-        said = frozenset(it for it in doc.pairs if not any(map(str.isdigit, it)))
+        said = doc.pairs
+        if _DIGIT.search("".join(said)):
+            said = frozenset(it for it in said if not _DIGIT.search(it))
         for place, (known, times) in enumerate(self._copied):
             if said and len(said & known) >= _SAME * len(said | known):
                 self._copied[place] = known, times + 1

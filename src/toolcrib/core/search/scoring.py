@@ -7,12 +7,12 @@ has other tools that fit.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from heapq import nlargest
 from typing import Final
 
+from toolcrib.core.search.best import kth_best
 from toolcrib.core.search.lexicon import Question, pair
 from toolcrib.core.search.segment import Doc
-from toolcrib.core.search.weights import NAME_COVER, NEIGHBOURS, PHRASE
+from toolcrib.core.search.weights import COVERED_BY_LIKENESS, NAME_COVER, NEIGHBOURS, PHRASE
 
 _LOOKED_AT: Final = 100
 """Candidates that are looked at more closely."""
@@ -30,13 +30,18 @@ def refine(
         if (telling := rarity(one)) and rarity(other)
     }
     asked = frozenset(told)
+    worth = {
+        **{term: COVERED_BY_LIKENESS for term, _ in question.weights},
+        **dict.fromkeys(question.said, 1.0),
+    }
     close = _best(scores)
     by_server: defaultdict[str, list[float]] = defaultdict(list)
     for doc in close:
         score = scores[doc]
-        for found in sorted(doc.pairs & asked):
-            score += told[found]
-        score *= 1 + NAME_COVER * _covered(doc, question, rarity)
+        if asked and not asked.isdisjoint(doc.pairs):
+            for found in sorted(asked & doc.pairs):
+                score += told[found]
+        score *= 1 + NAME_COVER * _covered(doc, worth, rarity)
         scores[doc] = score
         by_server[doc.server].append(score)
     support = {server: _mean_of_best(found) for server, found in by_server.items()}
@@ -48,22 +53,22 @@ def refine(
 def _best(scores: Mapping[Doc, float]) -> list[Doc]:
     if len(scores) <= _LOOKED_AT:
         return list(scores)
-    last = nlargest(_LOOKED_AT, scores.values())[-1]
+    last = kth_best(scores.values(), _LOOKED_AT)
     return [doc for doc, score in scores.items() if score >= last]
 
 
 def _mean_of_best(found: list[float]) -> float:
     """Of one tool that fits alone, its own: having many tools is no merit."""
-    best = nlargest(_BEST, found)
+    best = found if len(found) == 1 else sorted(found, reverse=True)[:_BEST]
     return sum(best) / len(best)
 
 
-def _covered(doc: Doc, question: Question, rarity: Callable[[str], float]) -> float:
-    """How much of what a tool's name tells was written in the query, 0 to 1."""
+def _covered(doc: Doc, worth: Mapping[str, float], rarity: Callable[[str], float]) -> float:
+    """How much of what a tool's name tells the query says, 0 to 1."""
     told = said = 0.0
     for term in doc.name_terms:
         telling = rarity(term)
         told += telling
-        if term in question.written:
-            said += telling
+        if term in worth:
+            said += worth[term] * telling
     return said / told if told else 0.0

@@ -86,7 +86,11 @@ class Draft:
     ) -> None:
         self._server = server
         self._terms = lexicon.bounded(MOST_WORDS)
-        self._around = list(_server_terms(server, texts or ServerTexts(), self._terms))
+        self._united = lexicon.united
+        about = texts or ServerTexts()
+        united = [self._united(name, worth.UNITED.most) for name in (server, about.title)]
+        self._around = list(_server_terms(server, about, self._terms))
+        self._around.append((worth.UNITED, list(dict.fromkeys(chain(*united)))))
         self._left = iter(sorted(snapshot.items, key=lambda item: item.key))
         self._worths: defaultdict[str, dict[Doc, float]] = defaultdict(dict)
         self._docs: list[Doc] = []
@@ -96,6 +100,7 @@ class Draft:
         before = len(self._docs)
         for item in islice(self._left, tools):
             doc, own = _indexed(self._server, item, self._terms)
+            own.append((worth.UNITED, self._united(item.key, worth.UNITED.most)))
             self._docs.append(doc)
             for term, value in _summed(own + self._around).items():
                 impact = value / (SATURATION + value)

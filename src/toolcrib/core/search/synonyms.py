@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 _TABLE: Final = """
+load read | open launch start | insert put add |
 get fetch retrieve read obtain | create make add new build | generate create produce compose |
 delete remove erase drop clear | update modify edit change | list show enumerate display |
 search find lookup query discover | send post deliver | run execute start launch |

@@ -28,6 +28,8 @@ class Weight:
 NAME: Final = Weight(3.0, usual=3, length=0.8, most=40)
 TITLE: Final = Weight(2.0, usual=3, length=0.7, most=40)
 DESCRIPTION: Final = Weight(1.0, usual=14, length=0.7, most=300)
+UNITED: Final = Weight(3.0, usual=3, length=0.0, most=20)
+"""Neighbouring words of the name as one, and those of its server's names."""
 LEAD: Final = Weight(0.5, usual=10, length=0.7, most=60)
 """The first sentence of the description, once more."""
 PARAMETERS: Final = Weight(0.7, usual=5, length=0.4, most=200)
@@ -46,6 +48,8 @@ PHRASE: Final = 0.4
 """What two terms side by side add, beside what each of them is worth."""
 NAME_COVER: Final = 0.7
 """By how much a score grows when the query says the whole name."""
+COVERED_BY_LIKENESS: Final = 0.3
+"""What a word of a tool's name counts there that the query says by a synonym."""
 NEIGHBOURS: Final = 0.3
 """How much of the mean of its server's three best tools a tool gets on top."""
 PARTS_WORTH: Final = 0.4

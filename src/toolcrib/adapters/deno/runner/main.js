@@ -287,22 +287,23 @@ async function prepared() {
 }
 
 // What the program returns, or exports as its default (a function is called), or what its last
-// statement names. One that returned nothing may still have work under way, as any script.
+// statement has or names. One that did not `return` may have work under way, as any script.
 async function valueOf(run) {
-  const last = { value: undefined, get: null, isExport: false };
-  last.at = (get, isExport) => Object.assign(last, { get, isExport });
+  const end = { value: undefined, last: undefined, get: null, isExport: false };
+  end.at = (get, isExport) => Object.assign(end, { get, isExport });
   const given = {};
   for (const name of Object.keys(spaces)) given[name] = { ...spaces[name], default: spaces[name] };
-  const returned = await run(load, given, last);
+  const returned = await run(load, given, end);
   if (returned !== undefined) return returned;
-  if (last.isExport) last.value = last.get();
-  const value = typeof last.value === "function" ? await last.value() : await last.value;
+  if (end.isExport) end.value = end.get();
+  const value = typeof end.value === "function" ? await end.value() : await end.value;
   if (value !== undefined) return value;
+  const last = await end.last;
   ended = true;
   const settled = new Promise((resolve) => whenIdle.push(resolve));
   changed();
   await settled;
-  return last.get === null || last.isExport ? null : await last.get();
+  return last === undefined && end.get !== null && !end.isExport ? await end.get() : last;
 }
 
 const run = await prepared();

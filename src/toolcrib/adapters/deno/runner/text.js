@@ -16,6 +16,8 @@ const DEFAULT = /export\s+default\b/y;
 const DECLARED = /(?:async\s+)?function\s*\*?\s*([\w$]+)|(?:abstract\s+)?class\s+(?!extends\b)([\w$]+)/y;
 const NAMED = /(?:const|let|var)\s+([\w$]+)\s*[=:]/y;
 
+const LAST = "$end.last = ";
+
 const words = (text) => new Set(text.split(" "));
 // What leaves an expression unfinished, so that a line break after it ends nothing.
 const OPEN_ENDED = words(
@@ -25,6 +27,8 @@ const OPEN_ENDED = words(
 // What begins a regular expression after it, not a division.
 const BEFORE_REGEX = words("return typeof case in of delete void throw new instanceof await yield do else");
 const GOES_ON = words("in of instanceof as satisfies from else catch finally extends implements");
+// Marks that an expression can begin with, as a statement.
+const BEFORE_VALUE = words("[ ( ! ~ + - ++ --");
 const CONTROL = words("if while for with");
 const NO_EXPRESSION = words(
   "const let var function class if for while do switch try throw return break continue import " +
@@ -214,22 +218,22 @@ export function read(text) {
   }
 
   // Without `return`, the value is that of the last statement: an expression, or what it names.
-  let returned = null;
+  let valued = null;
   if (last !== null && values.length === 0 && !edits.some((each) => each.at === last.at && last.text === "export")) {
     const named = matched(NAMED, last.at);
     const label = tokens[tokens.indexOf(last) + 1]?.text === ":";
     const isType = ["type", "async"].includes(last.text) &&
       tokens[tokens.indexOf(last) + 1]?.kind === "word";
     if (named !== null) values.push([named[1], false]);
-    else if (!NO_EXPRESSION.has(last.text) && last.kind !== "mark" && !label && !isType) {
-      returned = last.at;
-    } else if (last.text === "!" || last.text === "~") returned = last.at;
+    else if (!NO_EXPRESSION.has(last.text) && !label && !isType) {
+      if (last.kind !== "mark" || BEFORE_VALUE.has(last.text)) valued = last.at;
+    }
   }
-  return { imported, values, edits, returned };
+  return { imported, values, edits, valued };
 }
 
 // The text of a module whose default export runs the program, and the way back to its places.
-export function written(text, { imported, values, edits, returned }, withValue) {
+export function written(text, { imported, values, edits, valued }, withValue) {
   const given = [];
   for (const { module, names, spaces } of imported) {
     const from = `$modules[${JSON.stringify(module)}]`;
@@ -241,7 +245,7 @@ export function written(text, { imported, values, edits, returned }, withValue) 
   const head = given.length > 0 ? `const ${given.join(", ")};` : "";
   const ends = values.map(([name, isExport]) => `$end.at(() => ${name}, ${isExport});`).join("");
   const all = [...edits];
-  if (withValue && returned !== null) all.push({ at: returned, length: 0, by: "return " });
+  if (withValue && valued !== null) all.push({ at: valued, length: 0, by: LAST });
   all.sort((a, b) => a.at - b.at || a.length - b.length);
   const parts = [];
   let from = 0;
@@ -250,13 +254,13 @@ export function written(text, { imported, values, edits, returned }, withValue) 
     from = at + length;
   }
   parts.push(text.slice(from));
-  const shift = withValue && returned !== null ? returned : null;
+  const shift = withValue && valued !== null ? valued : null;
   return {
     text: `export default async function $program($load_, $modules, $end) {${head}${ends}\n` +
       `${parts.join("")}\n}\n`,
     place: (line, column) => {
       if (shift === null || line - 1 !== placeOf(text, shift)[0]) return [line - 1, column];
-      return [line - 1, column > placeOf(text, shift)[1] ? column - 7 : column];
+      return [line - 1, column > placeOf(text, shift)[1] ? column - LAST.length : column];
     },
   };
 }

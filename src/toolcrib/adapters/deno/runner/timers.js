@@ -8,7 +8,7 @@ export class Timers {
   #slept = 0;
   #since = null;
 
-  // `most`: milliseconds that the program may sleep; `ran` is told after each timer, `failed` what
+  // `most`: milliseconds that the program may sleep; `ran` is told of each timer when it is set and after it has run, `failed` what
   // one of them threw.
   constructor(most, ran, failed) {
     this.most = most;
@@ -72,6 +72,7 @@ export class Timers {
     };
     this.#timers.set(id, timer);
     start();
+    this.ran();
     return id;
   }
 
