@@ -15,7 +15,14 @@ from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind
 from toolcrib.errors import UpstreamUnreachable
 from toolcrib.ports import EraMemory
-from toolcrib.settings import Limits, ServerSettings, Settings, StdioLaunch, ToolFilter
+from toolcrib.settings import (
+    Limits,
+    SearchSettings,
+    ServerSettings,
+    Settings,
+    StdioLaunch,
+    ToolFilter,
+)
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import scripted_crib, server_settings
 from toolcrib.testing.virtual_clock import LoopClock
@@ -105,7 +112,7 @@ async def test_what_needs_no_new_connection_is_taken_over_on_the_live_one() -> N
 
 async def test_the_same_configuration_again_changes_nothing() -> None:
     script = ScriptedUpstream([tool("a")])
-    async with scripted_crib({"s": script}) as (crib, _):
+    async with scripted_crib({"s": script}, search=SearchSettings()) as (crib, _):
         await crib.catalogs().read(Kind.TOOLS)
         before = (script.connects, script.requests[Kind.TOOLS])
         change = await crib.apply(settings_of(server_settings("s", source="another:1")))
@@ -126,7 +133,7 @@ async def test_a_server_is_switched_off_and_on() -> None:
 
 
 async def test_what_changes_beside_the_servers_is_named() -> None:
-    async with scripted_crib({"s": ScriptedUpstream()}) as (crib, _):
+    async with scripted_crib({"s": ScriptedUpstream()}, search=SearchSettings()) as (crib, _):
         new = replace(settings_of(server_settings("s")), limits=Limits(walk_pages=7))
         assert (await crib.apply(new)).elsewhere == ("limits.walk_pages",)
 

@@ -149,7 +149,8 @@ async def _enables(host: Host, room: Room) -> None:
     assert running(room, "server-memory") == []
     assert "memory__read_graph" not in await host.hits("read the whole knowledge graph")
     refused = await host.call("call_tool", name="memory__read_graph")
-    assert refused.structured_content["error"]["code"] == "bad_arguments"
+    assert refused.structured_content["error"]["code"] == "not_allowed"
+    assert "enable_server" in refused.structured_content["error"]["message"]
     assert "memory" in await host.text("search_available_servers", query="remember")
     assert running(room, "server-memory") == []
     assert "memory__read_graph" in await host.text("enable_server", server="memory")
