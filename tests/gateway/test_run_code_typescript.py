@@ -246,7 +246,8 @@ async def test_budgets_are_told_in_the_program_and_it_may_go_on() -> None:
 
     code = (
         "import { tryCall } from 'toolcrib';\nimport { large } from 's';\nconst said = [];\n"
-        "for (const a of [{}, { x: 1 }, { x: 2 }, {}]) said.push((await tryCall(large(a))).error);\n"
+        "for (const a of [{}, { x: 1 }, { x: 2 }, {}])\n"
+        "  said.push((await tryCall(large(a))).error);\n"
         "return said;"
     )
     server = CodedServer({"large": large})
@@ -288,7 +289,8 @@ async def test_what_ends_a_program_is_named_and_the_next_one_runs(code: str, sai
 async def test_what_one_server_said_goes_to_another_only_as_the_rules_say() -> None:
     a, b = CodedServer({"boom": no_quota}, tool("read")), CodedServer({}, tool("write"))
     code = (
-        "import { tryCall } from 'toolcrib';\nimport { read } from 'a';\nimport { write } from 'b';\n"
+        "import { tryCall } from 'toolcrib';\nimport { read } from 'a';\n"
+        "import { write } from 'b';\n"
         "await write({ n: 1 });\nawait read();\nreturn (await tryCall(write({ n: 2 }))).error;"
     )
     settings = typescript(flows=(FlowRule("a", "b", "deny"),))
@@ -335,7 +337,9 @@ async def test_the_helpers_call_settle_and_keep_to_their_limit() -> None:
 
 
 async def test_what_it_prints_and_returns_is_told_and_large_values_are_kept_whole() -> None:
-    code = "console.log('hi', { a: 1 });\nreturn [...Array(5000).keys()].map((n) => ({ n, é: 'é' }));"
+    code = (
+        "console.log('hi', { a: 1 });\nreturn [...Array(5000).keys()].map((n) => ({ n, é: 'é' }));"
+    )
     async with coded({}, code=typescript(result_bytes=2_000)) as (host, gateway):
         line, *printed = text_of(await host.run(code)).split("\n")
         cut = json.loads(line)

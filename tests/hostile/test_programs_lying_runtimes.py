@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from toolcrib.calls.call import Requester, Retry, ToolCall
@@ -99,43 +100,37 @@ def text_of(error: ScriptFailed) -> str:
     return error.for_model()
 
 
-async def test_a_runtime_that_never_stops_talking_is_ended_by_the_wall_clock() -> None:
+FLOODS: tuple[Iterable[Event], ...] = (
+    itertools.repeat(Printed("x")),
+    itertools.repeat(Waits((7, 8))),
+    itertools.repeat(Waits(())),
+    (Called(n, "nowhere", "f", (), {}) for n in itertools.count()),
+    (Called(n, "a", "echo", (1, 2), {}) for n in itertools.count()),
+)
+
+
+@pytest.mark.parametrize("flood", FLOODS, ids=range(len(FLOODS)))
+async def test_a_runtime_that_never_stops_talking_lets_others_have_their_turns(
+    flood: Iterable[Event],
+) -> None:
     """Its events are always there, so that nobody who waits for one ever waits."""
-    for flood in (
-        itertools.repeat(Printed("x")),
-        itertools.repeat(Waits((7, 8))),
-        itertools.repeat(Waits(())),
-        (Called(n, "nowhere", "f", (), {}) for n in itertools.count()),
-        (Called(n, "a", "echo", (1, 2), {}) for n in itertools.count()),
-    ):
-        steps = 0
+    told = itertools.count()
+    beside: list[int] = []
 
-        def counted(events: Iterable[Event] = flood) -> Iterator[Event]:
-            nonlocal steps
-            for event in events:
-                steps += 1
-                if steps > 5_000:
-                    return  # from now on it is silent, and the clock goes on
-                yield event
+    async def live() -> None:
+        while len(beside) < 20:
+            await anyio.lowlevel.checkpoint()
+            beside.append(next(told))
 
-        beside: list[int] = []
-
-        async def live(seen: list[int] = beside) -> None:
-            while True:
-                await anyio.lowlevel.checkpoint()
-                seen.append(steps)
-                if len(seen) > 20:
-                    await anyio.sleep_forever()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(live)
-            ending, _, rig = await ended(counted())
-            tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(live)  # after 5,000 of them it is silent, and the clock goes on
+        ending, _, rig = await ended(itertools.takewhile(lambda _: next(told) < 5_000, flood))
         assert isinstance(ending, Broken)
         assert ending.why == "wall_seconds"
         assert len(rig.calls) == 0
         assert len(ending.progress.printed) <= 32 * 1024
-        assert beside[20] < 5_000  # others had their turns meanwhile
+    assert len(beside) == 20
+    assert beside[-1] < 5_000
 
 
 async def test_calls_are_counted_however_wrong_they_are() -> None:
@@ -290,7 +285,7 @@ async def test_progress_names_calls_without_what_cannot_be_seen() -> None:
 
 @pytest.mark.parametrize("snapshots", [True, False])
 async def test_answers_are_kept_only_for_programs_that_have_to_be_told_them_again(
-    snapshots: bool,
+    *, snapshots: bool
 ) -> None:
     """A hundred of them may be far more than the program itself may hold."""
 
@@ -316,7 +311,7 @@ async def test_calls_that_wait_hold_so_many_bytes_of_arguments_and_no_more() -> 
 
 
 @pytest.mark.parametrize("snapshots", [True, False])
-async def test_a_flow_that_is_denied_is_denied_when_the_program_goes_on(snapshots: bool) -> None:
+async def test_a_flow_that_is_denied_is_denied_when_the_program_goes_on(*, snapshots: bool) -> None:
     """A program that is replayed comes to its denied call again."""
 
     async def script(world: World) -> object:

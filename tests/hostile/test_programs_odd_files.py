@@ -1,7 +1,6 @@
 """`toolcrib run` with files that are no programs."""
 
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ def test_files_that_never_end_or_are_none_are_refused_with_their_name(tmp_path: 
     latin = tmp_path / "latin.py"
     latin.write_bytes(b"x = '\xe9'")
     paths = [str(tmp_path), str(tmp_path / "none"), "x" * 10_000, str(latin)]
-    if os.path.exists("/dev/zero"):
+    if Path("/dev/zero").exists():
         paths.append("/dev/zero")
     for path in paths:
         with pytest.raises(UsageError, match=path[:100]):

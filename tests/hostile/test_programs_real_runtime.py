@@ -1,11 +1,14 @@
 """Programs that mean harm, through the gateway and in the real runtime."""
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+import toolcrib
 from toolcrib.core.partition import Principal
 from toolcrib.core.program import python
 from toolcrib.core.program.python import Bounds, check_python
@@ -23,6 +26,7 @@ from toolcrib.testing.coded_server import (
 from toolcrib.testing.scripted import tool
 
 INTEGER = {"type": "integer"}
+OURS = (Path.home(), Path.cwd(), Path(toolcrib.__file__).parent, Path(sys.prefix))
 YES = {"action": "accept", "content": {"answer": "yes, for this program"}}
 NO = {"action": "decline"}
 
@@ -220,7 +224,8 @@ async def test_names_and_arguments_in_a_question_cannot_pass_for_it() -> None:
     rules = ApprovalSettings((ApprovalRule("ask", tools=("*",), source="x"),))
     server = CodedServer({}, tool("pay"))
     code = (
-        "from s import pay\ntext = '1\\u202e\\n\\nAsked by the administrator\\x1b[2J' + 'y' * 100_000\n"
+        "from s import pay\n"
+        "text = '1\\u202e\\n\\nAsked by the administrator\\x1b[2J' + 'y' * 100_000\n"
         "await pay(a=text, **{'b\\nServer: bank': 1})"
     )
     async with coded({"s": server}, approval=rules) as (host, _):
@@ -268,6 +273,24 @@ async def test_programs_that_wait_are_bounded_and_old_ones_make_room() -> None:
         assert len(server.calls) == 2
 
 
+async def test_a_program_that_holds_too_much_to_wait_ends_with_the_list_of_its_calls() -> None:
+    rules = ApprovalSettings((ApprovalRule("ask", tools=("wipe",), source="x"),))
+    server = CodedServer({}, tool("wipe", n=INTEGER), tool("read", n=INTEGER))
+    for held in ("'ab' * 10_000_000", "[n * 1.5 for n in range(800_000)]"):
+        code = (
+            f"from s import wipe, read\nawait read(n=1)\nx = {held}\nawait wipe(n=1)\nreturn len(x)"
+        )
+        async with coded({"s": server}, approval=rules) as (host, _):
+            result = await host.run(code)
+            if "requestState" not in result:
+                said = text_of(result)
+                assert said.startswith("a person has to be asked, and the program cannot")
+                assert "1. `s` `read` (line 2) returned" in said
+                assert "2. `s` `wipe` (line 4) stopped: its question was not answered" in said
+            assert await host.value("return 1") == 1
+    assert server.called == ["read", "read"]
+
+
 # ---- the machine ----
 
 
@@ -292,7 +315,7 @@ async def test_nothing_of_the_host_stands_in_what_a_program_can_see() -> None:
     async with coded({"s": CodedServer({}, tool("t"))}) as (host, _):
         for code in codes:
             said = await host.run(code)
-            for secret in ("/root", "/work", "/home", "site-packages", "root:x:", "/usr", "/tmp"):
+            for secret in (*map(str, OURS), "site-packages", "root:x:"):
                 assert secret not in text_of(said), (code, text_of(said))
         assert await host.value("return 1") == 1
 

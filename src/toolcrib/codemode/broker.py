@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from toolcrib.calls.call import Requester, Retry, Seen, ToolCall
 from toolcrib.calls.program_consent import ProgramConsent
 from toolcrib.calls.results.encoding import NotFinite, encode
-from toolcrib.codemode.callees import Callees, callee_of
+from toolcrib.codemode.callees import Callee, Callees, callee_of
 from toolcrib.codemode.journal import Journal, Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.replay import Replay
@@ -49,13 +49,6 @@ Answered = Callable[[int, Answer], None]
 """Lets a call of the program, as the runtime counts them, come back."""
 
 
-class StepsApart(Exception):
-    """A program that is replayed does something else than before."""
-
-    def __init__(self, server: str, tool: str) -> None:
-        super().__init__(f"it calls {quoted(tool)} of {quoted(server)}, which it did not before")
-
-
 class Pipeline(Protocol):
     """Makes calls (`calls.pipeline.Pipeline`)."""
 
@@ -74,6 +67,8 @@ class Around:
     observer: Observer
     set_aside: Callable[[Requester, dict[str, Any]], Awaitable[dict[str, Any]]]
     """A result with what is no text (images, sound) kept under handles in its place."""
+    replayed: bool = False
+    """Whether a program may have to be told its answers again; else nobody keeps them."""
 
 
 class Broker:
@@ -95,7 +90,6 @@ class Broker:
         before: Progress,
         retries: Mapping[int, Retry] | None = None,
         progress: Steps | None = None,
-        replayed: bool = False,
     ) -> None:
         self._around = around
         self._settings = around.settings
@@ -104,8 +98,6 @@ class Broker:
         self._run = run
         self._journal = journal
         self._progress = progress
-        self._replayed = replayed
-        """Whether the program may have to be told all answers again; else nobody keeps them."""
         self._held = 0
         """Bytes of the arguments of calls without an answer."""
         self._sizes: dict[int, int] = {}
@@ -113,7 +105,8 @@ class Broker:
         self._sent = 0
         self._turns = anyio.CapacityLimiter(self._settings.in_flight)
         self._moved = anyio.Event()
-        self._replay = Replay(before.rows if before.snapshot is None else ())
+        self.replay = Replay(before.rows if before.snapshot is None else ())
+        """What the program has to come to again."""
         self._retries = dict(retries or {})
         self._unanswered = set(self._retries)
         self._answered = anyio.Event()
@@ -134,51 +127,70 @@ class Broker:
                 self._start(row, answer, tasks)
 
     def serve(self, called: Called, answer: Answered, tasks: TaskGroup) -> None:
-        """Take a call; its answer is given later, or at once where it cannot be made.
-
-        Raises:
-            StepsApart: A program that is replayed calls what it did not call before.
-        """
-        most = self._settings.calls
-        if self._made >= most:
-            what = f"a program may make {most} calls (code.calls)"
-            answer(called.id, _raised(LimitExceeded(what)))
-            return
-        self._made += 1
+        """Take a call; its answer is given later, or at once where it cannot be made."""
         try:
-            callee, arguments = callee_of(called, self._around.callees)
+            callee, arguments = self._taken(called)
         except ToolcribError as error:
             answer(called.id, _raised(error))
             return
-        size = len(encode(arguments))
-        if self._held + size > _HELD:
+        new = partial(self._add, called, callee, arguments, answer, tasks)
+        if self.replay.over:
+            new()
+        elif (row := self.replay.row(callee, arguments)) is None:
+            self._held += (size := len(encode(arguments)))
+            self.replay.hold(called.id, partial(self._late, new, size), callee)
+        else:
+            self._repeat(row, called, answer, tasks)
+
+    def _taken(self, called: Called) -> tuple[Callee, dict[str, Any]]:
+        """The tool and the arguments of a call, counted; raises what keeps it from being made."""
+        most = self._settings.calls
+        if self._made >= most:
+            raise LimitExceeded(f"a program may make {most} calls (code.calls)")
+        self._made += 1
+        callee, arguments = callee_of(called, self._around.callees)
+        if self._held + len(encode(arguments)) > _HELD:
             what = f"the arguments of calls without an answer are at most {_HELD:,} bytes"
-            answer(called.id, _raised(LimitExceeded(f"{what} as JSON: wait for some of them")))
-            return
-        if self._replay.over:
-            row = self._journal.add(
-                server=callee.server,
-                tool=callee.tool,
-                arguments=arguments,
-                contract=callee.contract,
-                call=called.id,
-                place=called.place,
-            )
-            if (refused := self._flow(row)) is not None:
-                self._settle(row, refused, answer)
-                return
-        else:
-            again = self._replay.row(callee, arguments)
-            if again is None:
-                raise StepsApart(callee.server, callee.tool)
-            row = again
-            row.call, row.place = called.id, called.place
+            raise LimitExceeded(f"{what} as JSON: wait for some of them")
+        return callee, arguments
+
+    def _late(self, new: Callable[[], None], size: int) -> None:
+        """Take a call that came while the program was not where it had been; of this many bytes."""
+        self._held -= size
+        new()
+
+    def _repeat(self, row: Row, called: Called, answer: Answered, tasks: TaskGroup) -> None:
+        """A call that the program made before."""
+        row.call, row.place = called.id, called.place
         if row.answer is not None:
-            self._replay.tell(row, row.answer, answer)
+            self.replay.tell(row, row.answer, answer)
         else:
-            self._held += size
-            self._sizes[row.number] = size
-            self._start(row, answer, tasks)
+            self.replay.hold(called.id, partial(self._start, row, answer, tasks))
+        if self.replay.over:
+            for go in self.replay.release():
+                go()
+
+    def _add(
+        self,
+        called: Called,
+        callee: Callee,
+        arguments: Mapping[str, Any],
+        answer: Answered,
+        tasks: TaskGroup,
+    ) -> None:
+        """A call that the program makes for the first time."""
+        row = self._journal.add(
+            server=callee.server,
+            tool=callee.tool,
+            arguments=arguments,
+            contract=callee.contract,
+            call=called.id,
+            place=called.place,
+        )
+        if (refused := self._flow(row)) is not None:
+            self._settle(row, refused, answer)
+            return
+        self._start(row, answer, tasks)
 
     def _flow(self, row: Row) -> Answer | None:
         """Whether what was received by now may go into a call; if not, the row ends here.
@@ -200,6 +212,8 @@ class Broker:
 
     def _start(self, row: Row, answer: Answered, tasks: TaskGroup) -> None:
         row.outcome = "queued"
+        self._sizes[row.number] = size = len(encode(row.arguments))
+        self._held += size
         tasks.start_soon(self._make, row, answer, self._retries.pop(row.number, None))
 
     async def _make(self, row: Row, answer: Answered, retry: Retry | None) -> None:
@@ -243,7 +257,7 @@ class Broker:
         """Answer a call, and keep what a replay takes of it; nothing else."""
         self._settled += 1
         row.settled = self._settled
-        if self._replayed:
+        if self._around.replayed:
             row.answer = told
         else:
             row.arguments = {}

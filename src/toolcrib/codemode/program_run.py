@@ -1,7 +1,9 @@
 """One program from its start to its end, or to where a person has to answer."""
 
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 import anyio
@@ -9,14 +11,18 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester, Retry
-from toolcrib.codemode.broker import Around, Broker, StepsApart
+from toolcrib.codemode.broker import Around, Broker
 from toolcrib.codemode.journal import Journal
 from toolcrib.codemode.printout import Printout
 from toolcrib.codemode.progress import START, Progress
+from toolcrib.codemode.replay import StepsApart
 from toolcrib.codemode.wall_clock import WallClock
+from toolcrib.errors import SnapshotRefused
 from toolcrib.ports import (
     Abilities,
+    Answer,
     Called,
+    Event,
     Failed,
     FailedWhy,
     Finished,
@@ -63,7 +69,12 @@ class Aside:
 
 Ending = Done | Broken | Aside
 
-_STEPS_APART: Final = "the program did not take the same steps as before it waited"
+_STEPS_APART: Final = (
+    "the program was run again after a person had answered, and did not take the same steps"
+)
+_NEXT_STEP: Final = 2.0
+"""Seconds in which a program that waits for calls alone comes to what it did before, if ever: what
+it does without the runtime knowing (hashing, packing) takes less."""
 
 
 class ProgramRun:
@@ -98,10 +109,12 @@ class ProgramRun:
         self._journal = Journal(list(before.rows))
         self._clock = WallClock(settings.wall_seconds, before.seconds)
         self._snapshot = before.snapshot
+        self._waits = anyio.Event()
+        """Set while nothing of the program goes on, as it says itself."""
         again = before if before.snapshot is not None else START
         self._printout = Printout(settings.print_bytes, again.printed, again.printed_bytes)
         self._broker = Broker(
-            around,
+            replace(around, replayed=not abilities.snapshots),
             requester,
             run=run,
             journal=self._journal,
@@ -109,7 +122,6 @@ class ProgramRun:
             before=before,
             retries=retries,
             progress=progress,
-            replayed=not abilities.snapshots,
         )
 
     @property
@@ -143,22 +155,48 @@ class ProgramRun:
 
     async def _followed(self, running: Running, tasks: TaskGroup) -> Ending:
         """What comes of its events."""
+        astray = False
         while True:
             await anyio.lowlevel.checkpoint()  # a flood of events is no reason to be deaf
-            match await running.next():
-                case Called() as called:
-                    try:
-                        self._broker.serve(called, running.answer, tasks)
-                    except StepsApart as apart:
-                        return self._broken("not_deterministic", f"{_STEPS_APART}: {apart}")
+            try:
+                event = await self._next(running, _NEXT_STEP if astray else math.inf)
+            except StepsApart as apart:
+                return self._broken("not_deterministic", f"{_STEPS_APART}: {apart}")
+            astray = isinstance(event, Waits) and self._broker.replay.in_vain(event.ids)
+            match event:
+                case Called():
+                    self._goes_on()
+                    self._broker.serve(event, partial(self._answer, running), tasks)
                 case Printed(text, dropped):
                     self._printout.miss(dropped)
                     self._printout.add(text)
                 case Waits(ids):
+                    self._waits.set()
                     if await self._is_stuck(ids):
-                        return Aside(self._progress(await running.snapshot()))
-                case (Finished() | Failed()) as last:
-                    return self._told_end(last)
+                        return await self._put_aside(running)
+                case Finished() | Failed():
+                    return self._told_end(event)
+
+    async def _put_aside(self, running: Running) -> Ending:
+        try:
+            return Aside(self._progress(await running.snapshot()))
+        except SnapshotRefused as refused:
+            what = f"a person has to be asked, and the program cannot wait: {refused.message}"
+            return self._broken("not_kept", what)
+
+    async def _next(self, running: Running, seconds: float) -> Event:
+        """The following event of a program that does what it did before.
+
+        Raises:
+            StepsApart: It does something else.
+        """
+        replay = self._broker.replay
+        with anyio.move_on_after(seconds):
+            event = await running.next()
+            if isinstance(event, Finished) and not replay.over:
+                raise replay.apart()
+            return event
+        raise replay.apart()
 
     def _told_end(self, last: Finished | Failed) -> Ending:
         if isinstance(last, Failed):
@@ -179,10 +217,27 @@ class ProgramRun:
         return {row.call for row in self._journal.rows if row.open}
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
-        """End a program that cannot be put aside once it waits for a person."""
-        while not self._broker.stuck:
-            await self._broker.moved()
-        scope.cancel()
+        """End a program that cannot be put aside once it waits for a person.
+
+        It may be about to make further calls, whose questions are asked together with those that
+        are out; one that sets timers does not say when it waits.
+        """
+        while True:
+            while not self._broker.stuck:
+                await self._broker.moved()
+            with anyio.move_on_after(_NEXT_STEP):
+                await self._waits.wait()
+            if self._broker.stuck:
+                scope.cancel()
+                return
+
+    def _answer(self, running: Running, id_: int, answer: Answer) -> None:
+        self._goes_on()
+        running.answer(id_, answer)
+
+    def _goes_on(self) -> None:
+        if self._waits.is_set():
+            self._waits = anyio.Event()
 
     def _broken(
         self, why: Why, message: str, trace: tuple[Place, ...] = (), *, executed: bool = True

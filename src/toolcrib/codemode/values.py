@@ -140,6 +140,18 @@ class _Copying:
 
     def of(self, value: object, depth: int) -> Any:
         """A copy of a part of it."""
+        if not isinstance(value, list | tuple | dict):
+            return self._scalar(value)
+        known = self._known.get(id(cast("object", value)))
+        if depth + (0 if known is None else known[2]) >= _DEEPEST:
+            raise NotPlain(f"nested deeper than {_DEEPEST} levels")
+        if known is not None:
+            self._take(known[1])
+            self._lowest = max(self._lowest, depth + known[2])
+            return known[0]
+        return self._anew(cast("list[object] | dict[object, object]", value), depth)
+
+    def _scalar(self, value: object) -> Any:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -153,16 +165,7 @@ class _Copying:
             if not math.isfinite(value):
                 raise NotPlain(f"{value}, which JSON has not")
             return value
-        if not isinstance(value, list | tuple | dict):
-            raise NotPlain(f"a {type(value).__name__}, which JSON has not")
-        known = self._known.get(id(cast("object", value)))
-        if depth + (0 if known is None else known[2]) >= _DEEPEST:
-            raise NotPlain(f"nested deeper than {_DEEPEST} levels")
-        if known is not None:
-            self._take(known[1])
-            self._lowest = max(self._lowest, depth + known[2])
-            return known[0]
-        return self._anew(cast("list[object] | dict[object, object]", value), depth)
+        raise NotPlain(f"a {type(value).__name__}, which JSON has not")
 
     def _anew(self, value: list[object] | dict[object, object], depth: int) -> Any:
         left, lowest = self._left, self._lowest

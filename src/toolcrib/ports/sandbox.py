@@ -168,7 +168,8 @@ class Running(Protocol):
         """All of the program as it waits, to be resumed by the same version of the same runtime.
 
         Only after `Waits`, before the next answer. Raises `RuntimeError` where `snapshots` is False
-        or the program does not wait.
+        or the program does not wait, and `SnapshotRefused` where it holds too much: then it has
+        ended.
         """
         ...
 

@@ -61,7 +61,8 @@ class CodeSettings:
     answer_depth: int = 24
     """How deep such a result may be nested."""
     programs: int = 4
-    """Programs that run at a time; each has a worker."""
+    """Programs that run at a time; each has a worker. Of one caller over HTTP one less, so that
+    nobody has them all."""
     wait_seconds: float = 10.0
     """How long a program waits for a worker."""
     suspended: int = 20

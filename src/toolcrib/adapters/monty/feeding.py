@@ -167,7 +167,11 @@ class Feeding:
         return self._go(lambda: step.resume({"return_value": None}))
 
     def dump(self) -> bytes:
-        """The program as it waits; only after `Waiting` without sleeps."""
+        """The program as it waits; only after `Waiting` without sleeps.
+
+        Raises:
+            SnapshotRefused: It holds so much that its worker does not survive it.
+        """
         step = self._step
         if not isinstance(step, FutureSnapshot):
             raise RuntimeError("the program does not wait")  # noqa: TRY004 - no type of anybody's
@@ -175,7 +179,12 @@ class Feeding:
             module: {name: each.id for name, each in names.items()}
             for module, names in self._helpers.items()
         }
-        return Frozen(VERSION, self._source.fed, self._slept, ids, step.dump()).packed()
+        try:
+            dump = step.dump()
+        except MontyError as error:
+            most = f"code.memory_bytes: {self._settings.memory_bytes}"
+            raise SnapshotRefused(f"it holds too much to be kept meanwhile ({most})") from error
+        return Frozen(VERSION, self._source.fed, self._slept, ids, dump).packed()
 
     def close(self) -> None:
         """Give the worker back, or what is left of it."""
