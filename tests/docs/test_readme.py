@@ -181,7 +181,7 @@ def test_the_program_is_the_one_that_is_shown_and_brings_what_is_shown(room: Roo
     assert f"`{program.relative_to(ROOT)}`" in README
     done = run_here(line, room)
     assert (done.returncode, done.stdout) == (0, fences("text")[0])
-    assert done.stderr.splitlines()[0] == "1. files list_directory (line 9)"
+    assert done.stderr.splitlines()[0] == "1. files list_directory (line 11)"
     assert re.match(r"3 calls in \d+\.\d+ s", done.stderr.splitlines()[-1])
 
 

@@ -201,6 +201,16 @@ async def test_questions_of_several_calls_go_out_together() -> None:
         assert value_of(done) == ["released main", {"n": 1}, "released main"]
 
 
+async def test_a_program_whose_timers_never_rest_is_put_aside_all_the_same() -> None:
+    code = f"{IMPORTS}setInterval(() => {{}}, 20);\nreturn await wipe({{ n: 2 }});"
+    server = Git()
+    async with coded({"git": server}, approval=APPROVAL, code=CODE) as (host, _):
+        with anyio.fail_after(10):
+            aside = await host.run(code)
+            assert value_of(await host.run(code, **answering(aside, YES))) == {"n": 2}
+        assert server.sent == [("wipe", 2)]
+
+
 # ---- the same steps in another order of time ----
 
 HURRIED = {

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import anyio
-import psutil
 import pytest
 
 from toolcrib.adapters.jail.bubblewrap import Jail, NoJail
@@ -13,7 +12,7 @@ from toolcrib.adapters.monty.probes import PROBES
 from toolcrib.adapters.monty.sandbox import MontySandbox
 from toolcrib.errors import SandboxUnavailable
 from toolcrib.settings import CodeSettings
-from toolcrib.testing.monty_rig import monty, program
+from toolcrib.testing.monty_rig import monty, program, workers
 from toolcrib.testing.program_host import run_in
 
 
@@ -49,7 +48,7 @@ async def test_without_a_jail_it_runs_and_says_why() -> None:
         assert (await run_in(sandbox, program("return 1"))).value == 1
     finally:
         await sandbox.aclose()
-    assert psutil.Process().children(recursive=True) == []
+    assert workers() == []
 
 
 async def test_a_jail_in_which_no_worker_starts_is_left_and_told(tmp_path: Path) -> None:

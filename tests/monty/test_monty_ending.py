@@ -15,22 +15,13 @@ import pytest
 from toolcrib.adapters.monty.running import MontyRunning
 from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Called, Printed, Program, Returned, Waits
-from toolcrib.testing.monty_rig import monty, program
+from toolcrib.testing.monty_rig import monty, program, workers
 from toolcrib.testing.program_host import run_in, to_the_end, until
 
 BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 BUSY = "print('busy')\nwhile True: pass"
 CALLING = "from github import create_issue\nreturn await create_issue(title='a')"
 SLEEPING = "import time\nprint('sleeping')\ntime.sleep(60)"
-
-
-def workers() -> list[psutil.Process]:
-    """Processes of ours that live, jails and what is in them."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-    ]
 
 
 def names_in(directory: Path) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from toolcrib.adapters.line_splitter import LongLine
-from toolcrib.adapters.monty.printing import Printing
+from toolcrib.adapters.programs.printing import Printing
 from toolcrib.core.jsontypes import is_object
 from toolcrib.ports import (
     NOWHERE,

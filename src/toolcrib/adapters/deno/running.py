@@ -12,7 +12,7 @@ from toolcrib.adapters.deno.frames import Frames, Malformed, print_room
 from toolcrib.adapters.deno.gauge import Gauge, out_of_memory, too_long
 from toolcrib.adapters.deno.worker import Worker
 from toolcrib.adapters.line_splitter import LongLine
-from toolcrib.adapters.monty.threads import soon_here
+from toolcrib.adapters.programs.threads import soon_here
 from toolcrib.ports import Answer, Event, Failed, Finished, Printed, Program, Raised, Returned
 from toolcrib.settings import CodeSettings
 

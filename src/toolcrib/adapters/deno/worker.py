@@ -16,7 +16,7 @@ from toolcrib.adapters.deno.frames import ROOM, Malformed, version_of
 from toolcrib.adapters.deno.gauge import Gauge, bound, jailed
 from toolcrib.adapters.deno.pipes import Pipes
 from toolcrib.adapters.line_splitter import LongLine
-from toolcrib.adapters.monty.threads import soon_here
+from toolcrib.adapters.programs.threads import soon_here
 from toolcrib.settings import CodeSettings
 
 _LOOK: Final = 0.01

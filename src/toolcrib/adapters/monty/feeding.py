@@ -33,8 +33,8 @@ from toolcrib.adapters.monty.modules import (
     prelude,
 )
 from toolcrib.adapters.monty.places import Source
-from toolcrib.adapters.monty.printing import Printing
 from toolcrib.adapters.monty.workers import VERSION, Workers
+from toolcrib.adapters.programs.printing import Printing
 from toolcrib.errors import SnapshotRefused, ToolcribBug
 from toolcrib.ports import (
     Answer,

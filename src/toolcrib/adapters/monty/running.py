@@ -7,8 +7,8 @@ import anyio
 
 from toolcrib.adapters.monty.feeding import Feeding, Napping, State, Stopped, Waiting
 from toolcrib.adapters.monty.frozen import unpacked
-from toolcrib.adapters.monty.threads import Threads, soon_here
 from toolcrib.adapters.monty.workers import VERSION, Workers
+from toolcrib.adapters.programs.threads import Threads, soon_here
 from toolcrib.ports import Answer, Called, Event, Failed, Finished, Printed, Program, Waits
 from toolcrib.settings import CodeSettings
 

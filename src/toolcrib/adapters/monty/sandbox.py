@@ -11,7 +11,7 @@ import anyio
 
 from toolcrib.adapters.background import background
 from toolcrib.adapters.jail.bubblewrap import Jail, NoJail, find_jail
-from toolcrib.adapters.monty.threads import Threads
+from toolcrib.adapters.programs.threads import Threads
 from toolcrib.errors import SandboxUnavailable, TooBusy
 from toolcrib.ports import Abilities, Program, Running
 from toolcrib.settings import CodeSettings

@@ -34,7 +34,7 @@ class Threads:
     """
 
     def __init__(self, most: int) -> None:
-        self._pool = ThreadPoolExecutor(most, thread_name_prefix="toolcrib-monty")
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="toolcrib-program")
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, when it does: a cancellation waits for that.

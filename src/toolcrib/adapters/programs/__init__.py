@@ -1,0 +1,1 @@
+"""What the runtimes of programs share: threads that wait for workers, and printed text."""
