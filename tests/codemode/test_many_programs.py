@@ -6,6 +6,7 @@ import pytest
 from toolcrib.settings import CodeSettings
 from toolcrib.testing.coded_server import CodedServer, CodingHost, coded, text_of
 from toolcrib.testing.scripted import tool
+from toolcrib.testing.workers import workers
 
 RUNS, WARM = 120, 20
 MOST_GROWTH = 16 * 2**20
@@ -24,9 +25,9 @@ ENDLESS = "kept = []\nwhile True:\n    kept.append('x' * 100)"
 def held() -> tuple[int, int, int, int]:
     """Workers, open files, and the resident memory of this process and of the workers."""
     host = psutil.Process()
-    workers = host.children(recursive=True)
-    resident = [it.memory_info().rss for it in (host, *workers)]
-    return len(workers), host.num_fds(), resident[0], sum(resident[1:])
+    theirs = workers()
+    resident = [it.memory_info().rss for it in (host, *theirs)]
+    return len(theirs), host.num_fds(), resident[0], sum(resident[1:])
 
 
 async def some(host: CodingHost) -> None:
@@ -40,7 +41,7 @@ async def some(host: CodingHost) -> None:
 @pytest.mark.timeout(120)
 async def test_programs_in_a_row_leave_nothing_behind() -> None:
     echo = tool("echo", n={"type": "integer"})
-    others = len(psutil.Process().children(recursive=True))
+    others = len(workers())
     small = CodeSettings(memory_bytes=4 * 2**20)
     async with coded({"s": CodedServer(None, echo)}, code=small) as (host, gateway):
         await gateway.crib.catalogs().reach()
@@ -54,4 +55,4 @@ async def test_programs_in_a_row_leave_nothing_behind() -> None:
     assert after[1] <= before[1]
     for grown, at_first in zip(after[2:], before[2:], strict=True):
         assert grown - at_first < MOST_GROWTH
-    assert len(psutil.Process().children(recursive=True)) == others
+    assert len(workers()) == others

@@ -24,21 +24,13 @@ from toolcrib.ports import Called, Printed, Returned, Waits
 from toolcrib.settings import CodeSettings
 from toolcrib.testing.deno_rig import deno, program
 from toolcrib.testing.program_host import run_in, to_the_end, until
+from toolcrib.testing.workers import workers
 
 BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 BUSY = "console.log('busy');\nfor (;;);"
 CALLING = 'import { create_issue } from "github";\nreturn await create_issue({ title: "a" });'
 SLEEPING = "console.log('sleeping');\nawait new Promise((r) => setTimeout(r, 60_000));"
 PATIENT = {"turn_seconds": 60.0, "interpreter_seconds": 60.0, "sleep_seconds": 90.0}
-
-
-def workers() -> list[psutil.Process]:
-    """Processes of ours that live, jails and what is in them."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-    ]
 
 
 def names_in(directory: Path) -> list[str]:

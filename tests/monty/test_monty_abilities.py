@@ -12,8 +12,9 @@ from toolcrib.adapters.monty.probes import PROBES
 from toolcrib.adapters.monty.sandbox import MontySandbox
 from toolcrib.errors import SandboxUnavailable
 from toolcrib.settings import CodeSettings
-from toolcrib.testing.monty_rig import monty, program, workers
+from toolcrib.testing.monty_rig import monty, program
 from toolcrib.testing.program_host import run_in
+from toolcrib.testing.workers import workers
 
 
 async def test_abilities_are_found_by_trying_and_once() -> None:

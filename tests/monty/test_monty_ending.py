@@ -15,8 +15,9 @@ import pytest
 from toolcrib.adapters.monty.running import MontyRunning
 from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Called, Printed, Program, Returned, Waits
-from toolcrib.testing.monty_rig import monty, program, workers
+from toolcrib.testing.monty_rig import monty, program
 from toolcrib.testing.program_host import run_in, to_the_end, until
+from toolcrib.testing.workers import workers
 
 BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 BUSY = "print('busy')\nwhile True: pass"

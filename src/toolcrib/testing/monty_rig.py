@@ -1,10 +1,8 @@
 """What tests of the Python runtime run programs with: modules, settings, one sandbox that ends."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final
-
-import psutil
 
 from toolcrib.adapters.monty.sandbox import MontySandbox
 from toolcrib.ports import Program, SandboxModule
@@ -55,13 +53,3 @@ async def monty(**settings: Any) -> AsyncGenerator[MontySandbox]:
         yield sandbox
     finally:
         await sandbox.aclose()
-
-
-def workers() -> list[psutil.Process]:
-    """Workers of this process that live, and jails that hold one; other children do not matter."""
-    found: list[psutil.Process] = []
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if child.name() in {"monty", "bwrap"} and child.status() != psutil.STATUS_ZOMBIE:
-                found.append(child)
-    return found

@@ -9,8 +9,9 @@ from anyio import to_thread
 
 from toolcrib.adapters.deno.command import command, find_deno
 from toolcrib.adapters.jail.bubblewrap import REMEDY, Jail, NoJail, find_jail
+from toolcrib.adapters.programs.places import Places
 from toolcrib.adapters.system_clock import SystemClock
-from toolcrib.errors import SandboxUnavailable, SnapshotRefused, TooBusy
+from toolcrib.errors import SandboxUnavailable, SnapshotRefused
 from toolcrib.ports import Abilities, Clock, Program, Running
 from toolcrib.settings import CodeSettings
 
@@ -46,7 +47,7 @@ class DenoSandbox:
         self._settings = settings
         self._find = find
         self._clock = clock or SystemClock()
-        self._programs = anyio.Semaphore(settings.programs)
+        self._places = Places(settings)
         self._starting = anyio.Lock()
         self._command: list[str] | None = None
         self._abilities: Abilities | None = None
@@ -66,7 +67,7 @@ class DenoSandbox:
         """A process for this program alone."""
         if snapshot is not None:
             raise SnapshotRefused("programs in TypeScript cannot go on from a snapshot")
-        async with self._turn():
+        async with self._places.one():
             async with self._starting:
                 await self._known()
                 worker = await self._taken()
@@ -148,7 +149,7 @@ class DenoSandbox:
             why = worker.problem or f"it did not start within {_START_SECONDS:g} s"
             raise SandboxUnavailable(
                 f"programs in TypeScript cannot run here: Deno does not start in its jail: {why}",
-                remedy="see what `toolcrib doctor` says of the jail",
+                remedy="see what `bwrap --unshare-all --ro-bind / / true` says",
             )
         return worker
 
@@ -157,19 +158,3 @@ class DenoSandbox:
         with anyio.CancelScope(shield=True):
             await worker.ended.wait()
         self._open.pop(worker, None)
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncGenerator[None]:
-        """Wait until no more programs run than may."""
-        seconds = self._settings.wait_seconds
-        with anyio.move_on_after(seconds) as waiting:
-            await self._programs.acquire()
-        if waiting.cancelled_caught:
-            raise TooBusy(
-                f"{self._settings.programs} programs run already (code.programs), and none ended "
-                f"within {seconds:g} s (code.wait_seconds)"
-            )
-        try:
-            yield
-        finally:
-            self._programs.release()

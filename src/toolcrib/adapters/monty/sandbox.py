@@ -11,8 +11,9 @@ import anyio
 
 from toolcrib.adapters.background import background
 from toolcrib.adapters.jail.bubblewrap import Jail, NoJail, find_jail
+from toolcrib.adapters.programs.places import Places
 from toolcrib.adapters.programs.threads import Threads
-from toolcrib.errors import SandboxUnavailable, TooBusy
+from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Abilities, Program, Running
 from toolcrib.settings import CodeSettings
 
@@ -41,7 +42,7 @@ class MontySandbox:
         self._settings = settings
         self._find = find
         self._threads = Threads(settings.programs + _SPARE_THREADS)
-        self._programs = anyio.Semaphore(settings.programs)
+        self._places = Places(settings)
         self._starting = anyio.Lock()
         self._workers: Workers | None = None
         self._abilities: Abilities | None = None
@@ -61,7 +62,7 @@ class MontySandbox:
         self, program: Program, *, snapshot: bytes | None = None
     ) -> AsyncGenerator[Running]:
         """A session for this program alone; its worker is lent with the first event."""
-        async with self._turn():
+        async with self._places.one():
             workers = await self._started()
             from toolcrib.adapters.monty.running import (  # noqa: PLC0415 - as above
                 MontyRunning as Opened,
@@ -99,22 +100,6 @@ class MontySandbox:
         """Let the threads go, once nobody can need one any more."""
         if self._closed and not self._open:
             self._threads.end()
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncGenerator[None]:
-        """Wait until no more programs run than may."""
-        seconds = self._settings.wait_seconds
-        with anyio.move_on_after(seconds) as waiting:
-            await self._programs.acquire()
-        if waiting.cancelled_caught:
-            raise TooBusy(
-                f"{self._settings.programs} programs run already (code.programs), and none ended "
-                f"within {seconds:g} s (code.wait_seconds)"
-            )
-        try:
-            yield
-        finally:
-            self._programs.release()
 
     async def _started(self) -> "Workers":
         """The workers; the first program starts them."""

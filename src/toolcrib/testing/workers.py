@@ -1,0 +1,21 @@
+"""The worker processes of programs that this process holds."""
+
+from contextlib import suppress
+from typing import Final
+
+import psutil
+
+_NAMES: Final = frozenset({"bwrap", "deno", "monty"})
+
+
+def workers() -> list[psutil.Process]:
+    """Workers of this process that live, and jails that hold one; other children do not matter."""
+    found: list[psutil.Process] = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if (
+                child.name() in {"bwrap", "deno", "monty"}
+                and child.status() != psutil.STATUS_ZOMBIE
+            ):
+                found.append(child)
+    return found
