@@ -390,10 +390,11 @@ class Crib:
 
         What needs no new connection holds at once. A server that is launched anew comes back when
         its old process or session is gone.
-        What it changes beside the servers (`Plan.elsewhere`) holds from the next start on.
+        What it changes beside the servers (`Plan.elsewhere`) holds from the next start on, and is
+        named until then.
         """
         change = plan(self.settings, settings)
-        self.settings = settings
+        self.settings = self.settings.with_servers_of(settings)
         self._discovering.configure(settings)
         await self._holdings.change(
             settings.servers,

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from toolcrib.adapters.store.memory import MemoryStore
+from toolcrib.calls.call import Requester
 from toolcrib.catalog.access import PublishedChange
 from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.reading import Reading
@@ -16,6 +17,7 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.errors import UpstreamUnreachable
 from toolcrib.ports import EraMemory
 from toolcrib.settings import (
+    GatewaySettings,
     Limits,
     SearchSettings,
     ServerSettings,
@@ -135,7 +137,27 @@ async def test_a_server_is_switched_off_and_on() -> None:
 async def test_what_changes_beside_the_servers_is_named() -> None:
     async with scripted_crib({"s": ScriptedUpstream()}, search=SearchSettings()) as (crib, _):
         new = replace(settings_of(server_settings("s")), limits=Limits(walk_pages=7))
-        assert (await crib.apply(new)).elsewhere == ("limits.walk_pages",)
+        for _ in range(2):
+            assert (await crib.apply(new)).elsewhere == ("limits.walk_pages",)
+
+
+async def test_what_changes_beside_the_servers_holds_from_the_next_start_on_for_toolsets() -> None:
+    async with scripted_crib({"s": ScriptedUpstream([tool("a")])}) as (crib, _):
+        new = replace(crib.settings, gateway=GatewaySettings(exposure="search", names="plain"))
+        assert (await crib.apply(new)).elsewhere == ("gateway.names", "gateway.exposure")
+        assert [it["name"] for it in (await crib.toolset()).for_json()] == ["s__a"]
+
+
+async def test_a_principal_that_comes_after_a_change_has_the_servers_as_they_are_then() -> None:
+    scripts = {name: ScriptedUpstream([tool(name)]) for name in ("old", "new", "later")}
+    async with scripted_crib(scripts) as (crib, _):
+        later = server_settings("later", on_demand=True)
+        await crib.apply(replace(crib.settings, servers=(server_settings("new"), later)))
+        discovery = crib.discovery(ANNA)
+        who = Requester(ANNA)
+        assert set(await discovery.enabling.searchable(who)) == {"new"}
+        await discovery.enabling.enable(who, ["later"])
+        assert set(await discovery.enabling.searchable(who)) == {"new", "later"}
 
 
 async def test_a_connection_that_two_principals_share_is_closed_once_for_both() -> None:

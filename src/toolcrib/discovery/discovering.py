@@ -113,9 +113,10 @@ class Discovering:
         self._made: list[Discovery] = []
 
     def configure(self, settings: Settings) -> None:
-        """Takes over which servers and skills there are."""
+        """Takes over which servers and skills there are, for later principals too."""
+        self._settings = self._settings.with_servers_of(settings)
         for discovery in self._made:
-            discovery.enabling.configure(settings)
+            discovery.enabling.configure(self._settings)
             for server in settings.servers:  # any may be described otherwise now
                 discovery.searcher.index.reread(server.id)
 

@@ -1,6 +1,6 @@
 """The whole configuration of one crib."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolcrib.settings.approval import ApprovalSettings
 from toolcrib.settings.code import CodeSettings
@@ -34,6 +34,10 @@ class Settings:
     dynamic: DynamicSettings = DynamicSettings()
     skills: tuple[Skill, ...] = ()
     code: CodeSettings = CodeSettings()
+
+    def with_servers_of(self, other: "Settings") -> "Settings":
+        """These settings with the servers and skills of others, which an open crib takes over."""
+        return replace(self, servers=other.servers, skills=other.skills)
 
     def __post_init__(self) -> None:
         ids = [server.id for server in self.servers]
