@@ -21,8 +21,10 @@ help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
 
 run: need-python need-node .venv/.run .peers/venv/.done peers/node_modules/.run ## serve examples/mcp.json over HTTP
-	@echo "» toolcrib serves $(CONFIG) on http://$(ADDRESS)/mcp (Ctrl-C ends it)"
-	@$(BIN)/toolcrib serve --config $(CONFIG) --http $(ADDRESS) $(ARGS)
+	@echo "» toolcrib serve --config $(CONFIG) --http $(ADDRESS) (Ctrl-C ends it)"
+	@$(BIN)/toolcrib serve --config $(CONFIG) --http $(ADDRESS) $(ARGS) || { status=$$?; \
+		test $$status -ne 2 || echo "For another one: make run ADDRESS=HOST:PORT CONFIG=FILE"; \
+		exit $$status; }
 
 test: need-python need-node .venv/.dev peers ## run every test (ARGS="-k name" for some; WORKERS=0 in one process)
 	@echo "» pytest"
@@ -35,7 +37,7 @@ check: need-python need-node .venv/.dev ## lint, format, types, import contract,
 	@echo "» import contract" && $(BIN)/lint-imports --no-logo
 	@echo "» house rules" && $(BIN)/pytest --quiet tests/house -m "not peers"
 
-bench: need-python .venv/.dev $(if $(filter search discovery known_items searching_hosts programs,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
+bench: need-python .venv/.dev $(if $(filter search quality ladder discovery known_items searching_hosts programs,$(BENCH)),.peers/fastmcp/.done) ## measure and print (BENCH=calls is bench/calls.py)
 	@echo "» bench/$(BENCH).py"
 	@$(BIN)/python bench/$(BENCH).py $(ARGS)
 

@@ -1,9 +1,10 @@
 """How a figure is taken and told: medians of many, one JSON line each, with its aim beside it."""
 
+import asyncio
 import json
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 Work = Callable[[], object]
@@ -79,10 +80,13 @@ def in_turns(works: Mapping[str, Work], rounds: int) -> dict[str, float]:
     return {name: median(samples) for name, samples in taken.items()}
 
 
-async def in_turns_of(works: Mapping[str, Waiting], rounds: int) -> dict[str, float]:
-    """The same for work that may wait."""
+async def in_turns_of(
+    works: Mapping[str, Waiting], rounds: int, *, rest: float = 0, at_once: Collection[str] = ()
+) -> dict[str, float]:
+    """The same for work that may wait; each after a rest, but for some that follow at once."""
     taken: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
+            await asyncio.sleep(0 if name in at_once else rest)
             taken[name].append(await seconds_of(work))
     return {name: median(samples) for name, samples in taken.items()}

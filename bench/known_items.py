@@ -17,7 +17,7 @@ from pathlib import Path
 
 import anyio
 
-from discovery import DISTRACTORS, METHODS, read
+from discovery import DISTRACTORS, METHODS
 from fastmcp_rankings import fastmcp_rankings
 from figures import tell
 from item_queries import (
@@ -28,6 +28,7 @@ from item_queries import (
     undescribed,
 )
 from planted_items import Planted, planted_as_they_are, planted_in_chinese
+from rankings import read
 from searched import searched
 from toolcrib.discovery.evaluation.enlarging import enlarged
 from toolcrib.discovery.evaluation.metrics import score

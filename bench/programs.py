@@ -4,6 +4,9 @@ Servers are scripted ones in this process, so that nothing but the gateway and t
 time. Beside stand the same calls made directly, through the same pipeline, and the same programs in
 the code mode of FastMCP, whose tools are functions of its own process. All take turns.
 
+A model thinks between two programs: each is measured after a rest, and has never run before. Those
+that follow at once, and those that ran before, are figures of their own.
+
 Then programs are run one after the other: processes, open files and resident memory must not grow.
 """
 
@@ -14,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 import anyio
@@ -34,6 +38,10 @@ MARKS = (50, 250, 500)
 MIB = 2**20
 GROWTH_MIB = 16.0
 """What host and workers may grow by between the first mark and the last."""
+
+REST = 0.2
+"""Seconds before whatever is not said to follow at once."""
+NUMBERS = count()
 
 TRIVIAL = f"from {SERVER} import echo\n40 + 2"
 CALL = f'from {SERVER} import echo\nfor _ in range({{}}):\n    await echo(text="hello")\n"done"'
@@ -67,6 +75,10 @@ class Side:
         result = await self.gateway.call("run_code", code=code)
         assert not result.get("isError"), result
         return str(result["content"][0]["text"])
+
+    async def run_new(self, code: str) -> str:
+        """The same of a program that nobody has run before."""
+        return await self.run(f"{code}  # {next(NUMBERS)}")
 
     async def direct(self) -> None:
         """The calls of a program, made directly."""
@@ -122,12 +134,16 @@ async def trivial(rounds: int, beside: Mapping[str, Callable[[], Awaitable[Any]]
     """A program that calls nothing, once the runtime is warm."""
     async with side(FEW, checked=False) as plain, side(FEW, checked=True) as checked:
         works = {
-            "unchecked": partial(plain.run, TRIVIAL),
-            "checked": partial(checked.run, TRIVIAL),
+            "unchecked": partial(plain.run_new, TRIVIAL),
+            "checked": partial(checked.run_new, TRIVIAL),
+            "checked_at_once": partial(checked.run_new, TRIVIAL),
+            "checked_again": partial(checked.run, TRIVIAL),
             **beside,
         }
-        taken = _ms(await in_turns_of(works, rounds))
-    for name, aim in (("unchecked", UNCHECKED_AIM), ("checked", CHECKED_AIM)):
+        at_once = {"checked_at_once"}
+        taken = _ms(await in_turns_of(works, rounds, rest=REST, at_once=at_once))
+    for name in ("unchecked", "checked", "checked_at_once", "checked_again"):
+        aim = UNCHECKED_AIM if name == "unchecked" else CHECKED_AIM
         theirs = _beside(taken[name], taken.get("fastmcp"))
         tell(f"trivial_{name}_p50", taken[name], "ms", aim=aim, tools=FEW, **theirs)
 
@@ -137,15 +153,18 @@ async def calls(rounds: int, beside: Mapping[str, Callable[[], Awaitable[Any]]])
     async with side(MANY, checked=True) as made, side(MANY, checked=False) as plain:
         works = {
             "direct": made.direct,
-            "sequential": partial(made.run, CALL.format(CALLS)),
-            "unchecked": partial(plain.run, CALL.format(CALLS)),
-            "longer": partial(plain.run, CALL.format(5 * CALLS)),
-            "gathered": partial(made.run, GATHER),
+            "sequential": partial(made.run_new, CALL.format(CALLS)),
+            "sequential_at_once": partial(made.run_new, CALL.format(CALLS)),
+            "sequential_again": partial(made.run, CALL.format(CALLS)),
+            "unchecked": partial(plain.run_new, CALL.format(CALLS)),
+            "longer": partial(plain.run_new, CALL.format(5 * CALLS)),
+            "gathered": partial(made.run_new, GATHER),
             **beside,
         }
-        taken = _ms(await in_turns_of(works, rounds))
+        at_once = {"sequential_at_once"}
+        taken = _ms(await in_turns_of(works, rounds, rest=REST, at_once=at_once))
     size = {"tools": MANY, "direct": taken["direct"]}
-    for name in ("sequential", "unchecked"):
+    for name in ("sequential", "sequential_at_once", "sequential_again", "unchecked"):
         more = taken[name] - taken["direct"]
         theirs = _beside(taken[name], taken.get("fastmcp_sequential"))
         tell(f"ten_{name}_p50", taken[name], "ms", **size, **theirs)

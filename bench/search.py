@@ -24,9 +24,14 @@ def main() -> None:
     if not words[2:] or "--help" in words or "-h" in words:
         app([*words[:2], "--help"], prog_name="toolcrib")
     command = get_command(app).commands["bench"].commands["search"]
-    given = command.make_context("search", sys.argv[1:]).params
-    given.pop("as_json")
-    sets = chosen_sets(trials_of(**given), make_output(as_json=False))
+    try:
+        given = command.make_context("search", sys.argv[1:]).params
+        given.pop("as_json")
+        sets = chosen_sets(trials_of(**given), make_output(as_json=False))
+    except Exception:
+        # The command itself says what is wrong with its options, and ends with 2.
+        app(words, prog_name="toolcrib")
+        raise
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fastmcp.json"
         write_rankings(sets, path)

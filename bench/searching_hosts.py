@@ -28,11 +28,12 @@ import anyio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from discovery import DISTRACTORS, METHODS, ms, read
+from discovery import DISTRACTORS, METHODS, ms
 from fastmcp_rankings import PYTHON as FASTMCP
 from figures import seconds_of, tell
 from made import HOUR_MS
 from paths import PYTHON, TOOLCRIB, free_port, process
+from rankings import read
 from toolcrib.core.quarantine import judge
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.evaluation.enlarging import enlarged

@@ -8,6 +8,8 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from trio.testing import MockClock
 
+from toolcrib.testing import hostile_report
+
 # How fast examples come and run says how busy the machine is; the first ones of a new checkout are
 # slow in any case, because tables are built. The same examples are tried each time, so that a
 # change is judged by itself; `make fuzz` looks for new ones.
@@ -54,3 +56,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail at once, and say why, where a test needs peers that are not installed."""
     if item.get_closest_marker("peers") and not all(path.exists() for path in PEERS):
         pytest.fail("peers are missing: `make peers` installs them", pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what the hostile programs took, over all processes of this run."""
+    lines = hostile_report.told(it for each in terminalreporter.stats.values() for it in each)
+    if lines:
+        terminalreporter.section("hostile programs")
+        for line in lines:
+            terminalreporter.write_line(line)

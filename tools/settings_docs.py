@@ -33,6 +33,7 @@ COUNTS = {
     "pinned_tokens",
     "programs",
     "queue_per_server",
+    "queued",
     "redirect_port",
     "rounds",
     "schema_depth",

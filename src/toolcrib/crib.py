@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import uuid4
 
 import anyio
@@ -36,7 +36,7 @@ from toolcrib.discovery.conversing import Conversing
 from toolcrib.discovery.discovering import Discovering, Discovery
 from toolcrib.discovery.seams import Enabling
 from toolcrib.discovery.unavailable import not_enabled
-from toolcrib.errors import ToolGone
+from toolcrib.errors import ConfigError, ToolGone
 from toolcrib.facts import Fact
 from toolcrib.ports import ClientProfile, Observer, Progress
 from toolcrib.settings import Exposure, Language, Relayed, ServerSettings, Settings
@@ -245,6 +245,7 @@ class Crib:
                 arguments=arguments or {},
                 requester=requester,
                 seen=Seen(seen),
+                meta=requester.trace,
                 progress=progress,
                 timeout=timeout,
                 bare=arguments is None,
@@ -288,11 +289,19 @@ class Crib:
             ScriptFailed: It was not run for what its check found, or ended in an error; `details`
                 has `why`, `executed`, `line` and `calls`.
             SandboxUnavailable: Programs in this language cannot run here.
-            TooBusy: `code.programs` run already.
+            TooBusy: No worker became free for it in time, or too many of its caller's wait.
         """
         source = Source(language or self.settings.code.languages[0], program)
         self.discovery(requester.principal)
         return await self._coded[self.catalogs(requester.principal)].finish(source, requester)
+
+    async def prepare(self) -> None:
+        """Start what runs programs where models may be shown `run_code`, as configured.
+
+        Otherwise the first program waits for it, about half a second.
+        """
+        if self.discovery().coding:
+            await self._coding.prepare()
 
     async def toolset(
         self,
@@ -311,8 +320,12 @@ class Crib:
                 on, as far as `pinned_tokens` reach; 0: none is.
 
         Raises:
-            ConfigError: The exposure is not there.
+            ConfigError: There is no such exposure.
         """
+        wanted = self.settings.gateway.exposure if exposure is None else exposure
+        if wanted not in get_args(Exposure):
+            remedy = f"write one of {', '.join(get_args(Exposure))}"
+            raise ConfigError(f"exposure is {wanted!r}", remedy=remedy)
         discovery = self.discovery(requester.principal)
         who = requester
         if not who.handle:
@@ -326,7 +339,7 @@ class Crib:
             conversing,
             conversing,
             discovery.costs,
-            exposure=exposure or self.settings.gateway.exposure,
+            exposure=wanted,
             pin_used=pin_used,
             pinned_tokens=self.settings.exposure.pinned_tokens,
         )
@@ -360,7 +373,7 @@ class Crib:
             found = self._discoveries[principal] = self._discovering.discovery(
                 principal, self.catalogs(principal), self.calls(principal)
             )
-            self._tasks.start_soon(found.run)
+            found.start(self._tasks)
         return found
 
     def _programs(

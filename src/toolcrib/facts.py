@@ -208,6 +208,19 @@ class SmallModelAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeStarted:
+    """What runs the programs of one language is up; it stays up until the process ends."""
+
+    language: str
+    version: str
+    """With its name, such as `monty 1.4.0`."""
+    jail: str
+    """What its workers run in, such as `bubblewrap 0.11.0`; empty: in none."""
+    reason: str = ""
+    """Why there is no jail."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramStarted:
     """A program of a model starts, or goes on after a person answered."""
 
@@ -280,6 +293,7 @@ Fact = (
     | HostNotified
     | ExposureChanged
     | SmallModelAsked
+    | RuntimeStarted
     | ProgramStarted
     | ProgramCalling
     | ProgramCalled

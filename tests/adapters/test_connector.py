@@ -287,7 +287,7 @@ async def test_a_remembered_era_that_led_to_a_dead_process_is_doubted_the_next_t
     with anyio.fail_after(5):
         error = await rig.fail(rig.plain("exit-on-initialize"), handshake_memory())
         assert error.message == "the server process exited with status 3"
-        assert error.for_operator() == f"p: {error.message}; last line on stderr: cannot begin"
+        assert error.for_operator() == f"p: {error.message}; on stderr: cannot begin"
         async with rig.connect(rig.plain("exit-on-initialize"), handshake_memory()) as session:
             assert session.facts.era == "modern"
         error = await rig.fail(rig.plain("exit-on-initialize"), handshake_memory())
@@ -373,7 +373,7 @@ async def test_stderr_reaches_the_operator_and_never_the_model(rig: Rig) -> None
             assert session.stderr == "started\nlast words\n"
     error = caught.value
     assert error.for_model() == str(error) == "the server process exited with status 4"
-    assert error.for_operator().endswith("; last line on stderr: last words")
+    assert error.for_operator().endswith("; on stderr: last words")
     assert "last words" not in repr(error.details)
 
 

@@ -87,6 +87,8 @@ def test_names_of_events_are_words() -> None:
         (facts.RefreshFailed("s", "tools", "timeout", "d", 1.0), logging.WARNING),
         (facts.ExposureChanged("full", "search", 6_000, "why"), logging.INFO),
         (facts.StoreDegraded("d"), logging.WARNING),
+        (facts.RuntimeStarted("python", "monty 1", "bubblewrap 1"), logging.INFO),
+        (facts.RuntimeStarted("python", "monty 1", "", "why"), logging.WARNING),
         (facts.Invalidated("s", "tools", "signal"), logging.DEBUG),
     ],
 )

@@ -101,6 +101,15 @@ def test_catalogs_calls_and_hosts_have_their_counters() -> None:
     )
 
 
+def test_runtimes_are_counted_by_language_and_whether_they_are_jailed() -> None:
+    found = after(
+        facts.RuntimeStarted("python", "monty 1", "", "no bubblewrap at /a/path"),
+        facts.RuntimeStarted("typescript", "deno 2", "bubblewrap 1"),
+    )
+    assert found["runtimes_total{jailed=no,language=python}"] == 1
+    assert found["runtimes_total{jailed=yes,language=typescript}"] == 1
+
+
 def test_a_connection_is_in_one_state_at_a_time() -> None:
     observer = PrometheusObserver()
     for state in ("connecting", "ready"):

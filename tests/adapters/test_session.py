@@ -375,7 +375,7 @@ async def test_all_requests_under_way_fail_at_once_with_the_reason() -> None:
         assert isinstance(error, UpstreamUnreachable)
         assert error.for_model() == "the server process exited with status 1"
         assert error.for_operator() == (
-            "rig: the server process exited with status 1; last line on stderr: Error: token=abc"
+            "rig: the server process exited with status 1; on stderr: Error: token=abc"
         )
     assert len(rig.peer.received) == 3, "nothing is sent once the connection is over"
 

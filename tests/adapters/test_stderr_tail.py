@@ -35,7 +35,7 @@ def test_nothing_is_kept_where_the_limit_is_zero() -> None:
     kept = tail(0)
     kept.feed(b"words\n")
     assert kept.text == ""
-    assert kept.last_line == ""
+    assert kept.telling_line == ""
 
 
 @pytest.mark.parametrize("cut", range(len(KEY) + 1))
@@ -45,7 +45,7 @@ def test_a_secret_is_blotted_wherever_the_chunks_were_cut(cut: int) -> None:
     kept.feed(line[: 16 + cut])
     kept.feed(line[16 + cut :])
     assert kept.text == "auth failed for ***\n"
-    assert kept.last_line == "auth failed for ***"
+    assert kept.telling_line == "auth failed for ***"
 
 
 @pytest.mark.parametrize("size", range(60, 100))
@@ -96,10 +96,10 @@ def test_nothing_can_steer_the_operators_terminal(raw: bytes, shown: str) -> Non
     assert kept.text == shown
 
 
-def test_the_last_line_is_the_last_that_says_something_and_is_clipped() -> None:
+def test_the_telling_line_is_clipped() -> None:
     kept = tail(5000)
     kept.feed(b"first\n" + b"z" * 1000 + b"\n  \n\n")
-    assert kept.last_line == "z" * 299 + "…"
+    assert kept.telling_line == "z" * 299 + "…"
 
 
 def test_an_excerpt_is_one_clean_line() -> None:

@@ -108,6 +108,8 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LIMITS = Limits()
+HERE = "looked for in '{here}', where toolcrib was started"
+SECRET = {"KEY": Secret("sk-0123456789")}
 
 
 def opened(launch: StdioLaunch, observer: Recorder | None = None, limits: Limits = LIMITS) -> Any:
@@ -391,10 +393,30 @@ sys.exit(3)
         async with opened(launch, limits=Limits(stderr_bytes=1000)) as (read, _, facts):
             await ends(read)
             assert facts.over == "the server process exited with status 3"
-            assert facts.operator_note == "last line on stderr: Error: no database"
+            assert facts.operator_note == "on stderr: Error: no database"
             assert len(facts.stderr) <= 1000
             assert "key=***" in facts.stderr
             assert "sk-" not in facts.stderr
+
+
+@BOTH_LOOPS
+async def test_a_program_that_is_no_mcp_server_is_told_by_what_it_printed() -> None:
+    launch = StdioLaunch("/bin/sh", ("-c", "echo; echo hello $KEY; echo more"), SECRET)
+    with anyio.fail_after(5):
+        async with opened(launch) as (read, _, facts):
+            await ends(read)
+            assert facts.operator_note == "on stdout, where messages are expected: hello ***"
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_what_a_server_printed_beside_its_messages_is_not_taken_for_the_cause() -> None:
+    with anyio.fail_after(5):
+        async with opened(plain("noise")) as streams:
+            assert await call(streams, 1, "echo")
+            await streams[1].send(request(2, "exit", status=7))
+            await ends(streams[0])
+            assert streams[2].noise.lines > 0
+            assert streams[2].operator_note == "on stderr: last words"
 
 
 # ---- the start ----
@@ -421,6 +443,33 @@ async def test_a_command_that_cannot_be_used_says_what_to_do(
     assert what in caught.value.message
     assert caught.value.server == "p"
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("launch", "where"),
+    [
+        (StdioLaunch("bin/none"), HERE),
+        (StdioLaunch("./none"), HERE),
+        (StdioLaunch("bin/none", cwd="/"), "looked for in '/', its cwd"),
+        (
+            StdioLaunch(sys.executable, cwd="gone"),
+            "looked for in '{here}', where toolcrib was started",
+        ),
+        (StdioLaunch("/no/such/none"), None),
+        (StdioLaunch("/no/such/none", cwd="/"), None),
+        (StdioLaunch("no-such-command-here"), None),
+        (StdioLaunch(sys.executable, cwd="/no/such/place"), None),
+    ],
+)
+async def test_a_relative_path_that_is_not_found_says_where_it_was_looked_for(
+    launch: StdioLaunch, where: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with anyio.fail_after(5), pytest.raises(ConfigError) as caught:
+        async with opened(launch):
+            pytest.fail("started")
+    assert caught.value.operator_note == (where and where.format(here=tmp_path))
+    assert str(tmp_path) not in caught.value.for_model()
 
 
 async def test_a_command_line_that_the_system_refuses_is_unreachable() -> None:

@@ -1,10 +1,12 @@
 """Both stores of vectors pass the contract; a store file keeps them as it keeps the rest."""
 
 import contextlib
+import random
 import sqlite3
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from toolcrib.adapters.sqlite import schema as sqlite_schema
@@ -13,9 +15,11 @@ from toolcrib.adapters.sqlite.store import SqliteStore, open_store
 from toolcrib.adapters.sqlite.vectors import SqliteVectors
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.adapters.store.memory_vectors import MemoryVectors
+from toolcrib.discovery.semantic.texts import TextVectors
 from toolcrib.errors import StoreUnreachable
 from toolcrib.facts import StoreDegraded
 from toolcrib.ports import VectorStore
+from toolcrib.testing.hashed_embedder import HashedEmbedder
 from toolcrib.testing.recorder import Recorder
 from toolcrib.testing.store_contract import SteppedClock
 from toolcrib.testing.vector_contract import DAY, VectorContract, VectorRig
@@ -200,6 +204,27 @@ async def test_vectors_of_one_process_are_those_of_the_next(tmp_path: Path) -> N
     store = open_store(path, clock, Recorder())
     assert await store.vectors.get("m", ["k"]) == {"k": b"v"}
     store.close()
+
+
+async def test_writers_of_one_file_never_mix_vectors(tmp_path: Path) -> None:
+    texts = [f"text {n}" for n in range(200)]
+    embedder = HashedEmbedder()
+    expected = dict(zip(texts, embedder.embed(texts), strict=True))
+    stores = [open_store(tmp_path / "store.db", SteppedClock(), Recorder()) for _ in range(3)]
+    found: list[dict[str, bytes]] = []
+
+    async def write(store: SqliteStore | MemoryStore, seed: int) -> None:
+        lots = random.Random(seed)  # noqa: S311 - an order of writing, not a secret
+        vectors = TextVectors(embedder, store.vectors)
+        found.append(await vectors.made(lots.sample(texts, len(texts))))
+        found.append(await vectors.kept(lots.sample(texts, len(texts))))
+
+    async with anyio.create_task_group() as tasks:
+        for seed, store in enumerate(stores):
+            tasks.start_soon(write, store, seed)
+    assert found == [expected] * 6
+    for store in stores:
+        store.close()
 
 
 async def test_a_store_in_memory_keeps_vectors_too() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from toolcrib.calls.call import Requester
 from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.meta.definitions import item_of
 from toolcrib.errors import (
     BadArguments,
     ConfirmationNeeded,
@@ -80,6 +81,39 @@ async def test_a_name_that_appears_is_found_at_the_next_call() -> None:
         await anyio.sleep(5)
         with pytest.raises(ToolGone):
             await crib.call("s__u")
+
+
+async def test_what_never_was_is_not_told_as_removed() -> None:
+    async with scripted_crib({"s": ScriptedUpstream(TOOLS)}) as (crib, _):
+        with pytest.raises(ToolGone, match="There is no `s__nope`, so nothing was sent") as slip:
+            await crib.call(("s", "nope"))
+        with pytest.raises(ToolGone, match=r"there is no server `nope`$"):
+            await crib.call(("nope", "t"))
+    assert "any more" not in slip.value.message
+
+
+async def test_what_was_there_is_told_as_removed() -> None:
+    script = ScriptedUpstream([*TOOLS, tool("u")])
+    async with scripted_crib({"s": script}) as (crib, _):
+        await crib.call(("s", "u"))
+        script.change(TOOLS)
+        await anyio.sleep(5)
+        with pytest.raises(ToolGone, match="There is no `s__u` any more: its server removed it"):
+            await crib.call(("s", "u"))
+        with pytest.raises(ToolGone, match="there is no server `gone` any more"):
+            await crib.call(("gone", "u"), seen="a contract of then")
+
+
+async def test_what_only_its_caller_remembers_is_told_as_removed() -> None:
+    async with scripted_crib({"s": ScriptedUpstream(TOOLS)}) as (crib, _):
+        with pytest.raises(ToolGone, match="any more"):
+            await crib.call(("s", "u"), seen="a contract of then")
+        caller = Requester()
+        await crib.calls().ledger.saw(caller, "s", [item_of(tool("v"))])
+        with pytest.raises(ToolGone, match="There is no `s__v` any more"):
+            await crib.call(("s", "v"), requester=caller)
+        with pytest.raises(ToolGone, match="There is no `s__w`, so"):
+            await crib.call(("s", "w"), requester=caller)
 
 
 async def test_wrong_arguments_are_not_sent() -> None:

@@ -409,6 +409,7 @@ CASES: Mapping[str, Entry] = {
             "tests/cases/test_answers.py::test_a_number_that_json_has_not_costs_its_answer_and_not_the_session",
             "tests/cases/test_answers.py::test_an_argument_that_json_has_not_is_named_and_never_sent",
             "tests/gateway/test_foreign_marks.py::test_an_argument_that_json_has_not_is_no_json",
+            "tests/gateway/test_run_code_typescript.py::test_a_number_that_json_has_not_is_named_and_never_sent",
             "tests/wire/test_jsonwire.py::test_numbers_that_json_has_not_are_never_written",
         ),
     ),
@@ -626,6 +627,7 @@ CASES: Mapping[str, Entry] = {
         (
             "tests/cases/test_programs.py::test_a_call_that_failed_can_be_caught_and_the_next_one_is_made",
             "tests/gateway/test_run_code.py::test_the_text_of_a_failing_tool_arrives_unaltered_and_the_program_goes_on",
+            "tests/gateway/test_run_code_typescript.py::test_every_failure_can_be_caught_and_the_next_call_is_made",
         ),
     ),
     "CM6": (

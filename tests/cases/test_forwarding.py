@@ -11,7 +11,7 @@ import pytest
 from toolcrib.core.snapshot import Kind
 from toolcrib.ports import Era
 from toolcrib.protocol.headers import decode_value
-from toolcrib.settings import Reconnect, ServerSettings
+from toolcrib.settings import GatewaySettings, Reconnect, ServerSettings
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.scripted_gateway import HostEra, ServedGateway
 from toolcrib.testing.scripted_server import (
@@ -120,21 +120,31 @@ LIFETIMES = pytest.mark.parametrize("ttl_ms", [0, 1, 3_600_000, None, -5], ids=s
 
 
 @LIFETIMES
+@pytest.mark.parametrize("way", ["directly", "call_tool"])
 @pytest.mark.parametrize("region", ["eu-central-1", " s p a c e ", "größe", "=?base64?YQ==?="])
 async def test_headers_come_from_the_newest_schema_however_old_it_is(
-    ttl_ms: int | None, region: str
+    ttl_ms: int | None, region: str, way: str
 ) -> None:
+    given = {"region": region, "other": "x"}
+    searching = GatewaySettings(exposure="search")
     content = Content(tools=[tool("t", region=REGION, other={"type": "string"})])
     pages = Pages(without=["ttlMs"]) if ttl_ms is None else Pages(ttl_ms=ttl_ms)
     with anyio.fail_after(10):
         async with (
             scripted_http(content, pages) as server,
-            wired_gateway(configured(server)) as gateway,
+            wired_gateway(configured(server), gateway=searching) as gateway,
         ):
             await gateway.names()
             await anyio.sleep(0.01)  # a ttl of a millisecond is over
-            assert not (await gateway.call("s__t", region=region, other="x")).get("isError")
+            if way == "directly":
+                result = await gateway.call("s__t", **given)
+            else:
+                result = await gateway.ask(
+                    "tools/call", {"name": way, "arguments": {"name": "s__t", "args": given}}
+                )
+            assert not result.get("isError")
             (heard,) = await server.heard("tools/call")
+    assert heard.message["params"]["arguments"] == given
     mirrored = {name for name in heard.headers if name.startswith("mcp-param-")}
     assert mirrored == {"mcp-param-region"}
     assert decode_value(heard.headers["mcp-param-region"]) == region

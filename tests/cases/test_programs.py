@@ -205,15 +205,24 @@ async def test_a_reference_to_elsewhere_is_any_value_to_a_program(reference: str
         properties = {"a": {"$ref": reference.format(port=port)}, "b": {"type": "integer"}}
         server = CodedServer({}, tool("save", **properties))
         async with coded({"s": server}) as (host, _):
-            await _saves(host)
+            assert await _saved(host) == VALUES
+            assert [params["arguments"] for _, params in server.calls] == [
+                {"a": value, "b": 1} for value in VALUES
+            ]
             wrong = await host.failure("from s import save\nreturn await save(b='text')")
             assert "Nothing was executed." in wrong
         with pytest.raises(BlockingIOError):
             listener.accept()
 
 
-async def _saves(host: CodingHost) -> None:
-    for value in ("'x'", "[1]", "None", "{'k': 1}"):
-        code = f"from s import save\nreturn await save(a={value}, b=1)"
-        result = await host.run(code)
-        assert "Nothing was executed." not in result["content"][0]["text"]
+VALUES: list[Any] = ["x", [1], None, {"k": 1}]
+
+
+async def _saved(host: CodingHost) -> list[Any]:
+    """What the server says that it was given, for each of the values."""
+    saved: list[Any] = []
+    for value in VALUES:
+        answer = await host.value(f"from s import save\nreturn await save(a={value!r}, b=1)")
+        assert answer["b"] == 1
+        saved.append(answer["a"])
+    return saved

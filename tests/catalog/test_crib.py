@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -14,7 +15,7 @@ from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.core.snapshot import Kind
-from toolcrib.errors import UpstreamUnreachable
+from toolcrib.errors import ConfigError, UpstreamUnreachable
 from toolcrib.ports import EraMemory
 from toolcrib.settings import (
     GatewaySettings,
@@ -146,6 +147,22 @@ async def test_what_changes_beside_the_servers_holds_from_the_next_start_on_for_
         new = replace(crib.settings, gateway=GatewaySettings(exposure="search", names="plain"))
         assert (await crib.apply(new)).elsewhere == ("gateway.names", "gateway.exposure")
         assert [it["name"] for it in (await crib.toolset()).for_json()] == ["s__a"]
+
+
+@pytest.mark.parametrize("exposure", ["serach", "", "Full"])
+async def test_an_exposure_that_there_is_not_is_told_with_those_that_there_are(
+    exposure: Any,
+) -> None:
+    scripts = {"s": ScriptedUpstream([tool("a")])}
+    remedy = "write one of auto, full, search, code"
+    async with scripted_crib(scripts) as (crib, _):
+        with pytest.raises(ConfigError, match=f"^exposure is '{exposure}'$") as raised:
+            await crib.toolset(exposure=exposure)
+        assert raised.value.remedy == remedy
+        assert (await crib.toolset(exposure="search")).exposure == "search"
+    async with scripted_crib(scripts, gateway=GatewaySettings(exposure=exposure)) as (crib, _):
+        with pytest.raises(ConfigError, match=f"^exposure is '{exposure}'$"):
+            await crib.toolset()
 
 
 async def test_a_principal_that_comes_after_a_change_has_the_servers_as_they_are_then() -> None:

@@ -1,7 +1,7 @@
 """Command lines that cannot be carried out: what is said, where, and the exit code."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,6 +169,37 @@ def test_a_configuration_that_leaves_nobody_says_why(
     assert ended.err.count("error: mcp.json:1: server ") == servers.count('""') + servers.count(
         "{}}"
     )
+
+
+@pytest.mark.parametrize(
+    ("files", "remedy"),
+    [
+        ({}, "put right what is told above"),
+        ({"nope.json": None}, "put right what is told above"),
+        ({"broken.json": "{"}, "put right what is told above"),
+        ({"slip.json": '{"mcpServer": {"a": {"command": "x"}}}'}, "put right what is told above"),
+        ({"broken.toml": "x = "}, "put right what is told above"),
+        ({"empty.json": '{"mcpServers": {}}'}, "add one to empty.json"),
+        ({"only.toml": ""}, "add one to only.toml"),
+        (
+            {"only.toml": "[limits]\nqueue_per_server = -1", "empty.json": '{"servers": {}}'},
+            "add one to only.toml or empty.json",
+        ),
+    ],
+)
+def test_the_last_remedy_does_not_contradict_what_was_told_before(
+    run: Run, tmp_path: Path, files: Mapping[str, str | None], remedy: str
+) -> None:
+    for name, text in files.items():
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    named = [word for name in files or (".",) for word in ("--config", name)]
+    ended = run("list", *named)
+    assert ended.code == 2
+    *before, what, last = ended.err.strip().splitlines()
+    assert what == "error: no server is configured"
+    assert last == remedy
+    assert bool(before) is ("above" in remedy or "limits" in str(files))
 
 
 def test_a_broken_file_is_told_by_line_and_column(run: Run, tmp_path: Path) -> None:

@@ -2,23 +2,36 @@
 
 import io
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
+import anyio
 import pytest
 from rich.console import Console
 
 from toolcrib import facts
 from toolcrib.catalog.access import PublishedChange
+from toolcrib.cli import opening
 from toolcrib.cli.call_result import call_exit, call_view
 from toolcrib.cli.diff_lines import CatalogChange, diff_summary, diff_view
 from toolcrib.cli.exits import Exit
-from toolcrib.cli.output import View
+from toolcrib.cli.opening import Source
+from toolcrib.cli.output import Output, View
+from toolcrib.cli.verb_watch import watch
 from toolcrib.cli.watch_lines import change_line, fact_line
+from toolcrib.compose import Parts
+from toolcrib.config.keys import InstallationKey
 from toolcrib.core.diff import CatalogDiff, diff
 from toolcrib.core.fingerprint import contract, fingerprint
 from toolcrib.core.snapshot import Item, Kind, Snapshot
 from toolcrib.facts import Fact, event_name
+from toolcrib.settings import Settings
+from toolcrib.testing.scripted import ScriptedUpstream
+from toolcrib.testing.scripted import tool as scripted
+from toolcrib.testing.scripted_crib import ScriptedWorld
 
 KINDS: tuple[type[Any], ...] = get_args(Fact)
 AT = 1_785_225_600.25
@@ -121,6 +134,47 @@ def test_a_withdrawal_says_so_and_a_large_change_names_only_some() -> None:
     assert "100 added" in line
 
 
+def test_what_watching_begins_with_is_not_told_as_added() -> None:
+    view = change_line(PublishedChange("git", Kind.TOOLS, None, NEW, 1), AT, first=True)
+    line = shown(view)
+    assert line.endswith("git tools: 4 to begin with")
+    found = document(view)
+    assert (found["event"], found["first"], found["generation"]) == ("published", True, 1)
+    later = document(change_line(PublishedChange("git", Kind.TOOLS, OLD, NEW, 2), AT))
+    assert later["first"] is False
+
+
+@pytest.mark.virtual_time
+async def test_only_the_first_catalog_of_a_server_is_what_watching_begins_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ScriptedUpstream([scripted("a"), scripted("b")])
+    world = ScriptedWorld({"git": script}, None)
+
+    @contextmanager
+    def parts(_settings: Settings, **_: Any) -> Generator[Parts]:
+        yield world.parts()
+
+    monkeypatch.setattr(opening, "open_parts", parts)
+    monkeypatch.setattr(opening, "installation_key", lambda: (InstallationKey(b"k" * 32), None))
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {"git": {"command": "git"}}}')
+    stdout = io.StringIO()
+    output = Output(as_json=False, stdout=stdout, stderr=io.StringIO(), env={})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch, Source((config,)), output, (), 60.0)
+        await anyio.sleep(10)
+        script.change([scripted("a"), scripted("b"), scripted("c")])
+        await anyio.sleep(10)
+        script.change([scripted("c")])
+    told = [line.partition(" tools: ")[2] for line in stdout.getvalue().splitlines()]
+    assert list(filter(None, told)) == [
+        "2 to begin with",
+        "3 now, 1 added +c",
+        "1 now, 2 removed -a -b",
+    ]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_fact_is_one_line_for_people_and_one_document(kind: type[Any]) -> None:
     types = {"str": "a\nb", "int": 1, "float": 1.5, "bool": True}
@@ -154,6 +208,14 @@ def test_every_fact_is_one_line_for_people_and_one_document(kind: type[Any]) -> 
         ),
         (facts.StoreDegraded("disk full"), "the store cannot be used: disk full"),
         (facts.HostNotified("tools"), "a host was told that tools changed"),
+        (
+            facts.RuntimeStarted("python", "monty 1", "bubblewrap 1"),
+            "programs in python run in monty 1, jailed by bubblewrap 1",
+        ),
+        (
+            facts.RuntimeStarted("python", "monty 1", "", "there is none"),
+            "programs in python run without a jail (monty 1): there is none",
+        ),
         (
             facts.ExposureChanged("full", "search", 6_000, "they cost too much"),
             "models are shown search now: they cost too much",

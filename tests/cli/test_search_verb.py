@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio.lowlevel
 import pytest
 
 from toolcrib.cli import opening
@@ -55,8 +54,8 @@ class Line:
         monkeypatch.setattr(opening, "open_parts", self._parts)
         monkeypatch.setattr(opening, "installation_key", lambda: (InstallationKey(b"k" * 32), None))
 
-    def at_gateway(self, tools: Sequence[Mapping[str, Any]]) -> ScriptedUpstream:
-        """Speaks to a running gateway with these tools."""
+    def at_server(self, tools: Sequence[Mapping[str, Any]]) -> ScriptedUpstream:
+        """Speaks to a server with these tools, which is no gateway of ours."""
         self.source = Source(url=URL)
         self.scripts = {GATEWAY: ScriptedUpstream(tools)}
         return self.scripts[GATEWAY]
@@ -132,65 +131,58 @@ async def test_an_unknown_server_is_an_error_of_usage(line: Line) -> None:
     assert error.remedy == "configured: files, mail"
 
 
-# ---- a running gateway ----
-
-SEARCH_TOOLS = tool("search_tools", "Find tools.", query={"type": "string"})
-
-
-async def test_a_gateway_that_searches_is_asked(line: Line) -> None:
-    gateway = line.at_gateway([SEARCH_TOOLS, *MAIL])
-
-    async def answer(*_: object) -> dict[str, Any]:
-        await anyio.lowlevel.checkpoint()
-        return {"content": [{"type": "text", "text": "## mail\n1. mail__send_email"}]}
-
-    gateway.on_call = answer
-    assert await line.search("send", servers=("mail",), limit=3, detail="name") == Exit.FINE
-    ((method, params),) = gateway.calls
-    assert (method, params["name"]) == ("tools/call", "search_tools")
-    assert params["arguments"] == {
-        "query": "send",
-        "detail": "name",
-        "limit": 3,
-        "server": ["mail"],
-    }
-    assert line.document["content"][0]["text"].endswith("mail__send_email")
+async def test_slashes_make_a_query_a_pattern_as_they_do_for_a_model(line: Line) -> None:
+    assert await line.search("/_file$/") == Exit.FINE
+    assert (line.document["method"], line.names) == ("regex", ["files__read_file"])
 
 
-async def test_a_pattern_reaches_the_gateway_as_one(line: Line) -> None:
-    gateway = line.at_gateway([SEARCH_TOOLS])
-    await line.search("^send", method="regex")
-    ((_, params),) = gateway.calls
-    assert params["arguments"] == {"query": "/^send/", "detail": "brief", "limit": 10}
+async def test_of_any_other_method_slashes_are_words(line: Line) -> None:
+    assert await line.search("/_file$/", method="lexical") == Exit.FINE
+    assert line.document["method"] == "lexical"
 
 
-async def test_what_the_gateway_refuses_is_a_finding(line: Line) -> None:
-    gateway = line.at_gateway([SEARCH_TOOLS])
-
-    async def refuse(*_: object) -> dict[str, Any]:
-        await anyio.lowlevel.checkpoint()
-        return {"content": [{"type": "text", "text": "no"}], "isError": True}
-
-    gateway.on_call = refuse
-    assert await line.search("send") == Exit.FOUND
+@pytest.mark.parametrize("query", ["", "*"])
+async def test_an_empty_query_asks_which_servers_there_are(line: Line, query: str) -> None:
+    assert await line.search(query) == Exit.FINE
+    assert set(line.document) == {"query", "text"}
+    assert "3 tools on 2 servers:" in line.document["text"]
 
 
-async def test_a_gateway_searches_by_its_own_method(line: Line) -> None:
-    gateway = line.at_gateway([SEARCH_TOOLS])
-    error = await refusal(line.search("send", method="lexical"))
-    assert error.message == "the gateway searches by its own method, and not by lexical"
-    assert gateway.calls == []
+async def test_with_a_server_it_asks_for_all_its_tools(line: Line) -> None:
+    assert await line.search("", servers=("files",)) == Exit.FINE
+    assert "files__read_file" in line.document["text"]
+    assert "mail__" not in line.document["text"]
 
 
-async def test_the_listing_of_a_gateway_that_does_not_search_is_searched_here(line: Line) -> None:
-    gateway = line.at_gateway([tool("mail__send_email", "Sends an email."), *FILES])
+@pytest.mark.parametrize(("query", "method"), [("zzz", "auto"), ("^zzz", "regex")])
+async def test_where_nothing_is_found_a_person_reads_what_a_model_would(
+    line: Line, query: str, method: Any
+) -> None:
+    assert await line.search(query, method=method) == Exit.FOUND
+    assert line.names == []
+    text = line.document["text"]
+    assert text.startswith(f"No tool found for `{query}`.")
+    assert "Searched: `files` (1 tool), `mail` (2 tools)." in text
+
+
+async def test_people_see_it_as_it_is(line: Line) -> None:
+    line.output = Output(as_json=False, stdout=line.stdout, stderr=line.stderr, env={})
+    assert await line.search("zzz") == Exit.FOUND
+    assert line.stdout.getvalue().startswith("No tool found for `zzz`.\nSearched: ")
+
+
+# ---- what is no gateway ----
+
+
+async def test_the_listing_of_what_is_no_gateway_is_searched_here(line: Line) -> None:
+    server = line.at_server([tool("mail__send_email", "Sends an email."), *FILES])
     assert await line.search("send an email") == Exit.FINE
     assert line.names[0] == "mail__send_email"
-    assert gateway.calls == []
+    assert server.calls == []
 
 
 async def test_such_a_listing_knows_no_servers(line: Line) -> None:
-    line.at_gateway(FILES)
+    line.at_server(FILES)
     error = await refusal(line.search("read", servers=("files",)))
     assert error.remedy == "leave out --server"
 

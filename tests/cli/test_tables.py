@@ -11,16 +11,18 @@ from rich.console import Console
 from toolcrib.catalog.access import ServerStatus
 from toolcrib.catalog.probe import Oddity, ProbedWalk, ProbeReport
 from toolcrib.catalog.reading import Reading
+from toolcrib.catalog.server_row import ServerRow, server_row
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.item_details import ItemDetails, item_view
-from toolcrib.cli.item_table import ItemRow, item_rows, items_view
+from toolcrib.cli.item_table import ItemRow, Waiting, item_rows, items_view, waiting_in
 from toolcrib.cli.output import View
 from toolcrib.cli.probe_table import probe_exit, probe_view
 from toolcrib.cli.problem_list import problems_view
-from toolcrib.cli.server_table import ServerRow, server_row, servers_view
+from toolcrib.cli.server_table import servers_view
 from toolcrib.config.loading import interpret
 from toolcrib.config.sources import parse_source
-from toolcrib.core.snapshot import Item, Kind, Snapshot
+from toolcrib.core.snapshot import Item, Kind, Quarantined, Snapshot
+from toolcrib.core.vetting import NOT_APPROVED
 from toolcrib.ports import ServerFacts
 
 
@@ -187,6 +189,21 @@ def test_where_there_is_nothing_it_says_of_what() -> None:
     assert document(items_view(Kind.PROMPTS, [])) == {"prompts": []}
 
 
+def test_where_everything_waits_that_is_said_and_not_only_that_there_is_nothing() -> None:
+    kept = (
+        Quarantined("t", NOT_APPROVED, "the definition is new", "f"),
+        Quarantined("u", "malformed", "has no name", "f"),
+    )
+    held = Snapshot(Kind.TOOLS, (), "digest-0123456789", kept)
+    readings = [Reading("s", Kind.TOOLS, held), Reading("away", Kind.TOOLS, None)]
+    waiting = waiting_in(readings)
+    assert waiting == (Waiting("s", 1),)
+    assert lines(items_view(Kind.TOOLS, [], waiting, "toolcrib approve --changes s\x1b[2J")) == [
+        "There are no tools.",
+        "1 definition waits for a person to look at: `toolcrib approve --changes s\\x1b[2J`",
+    ]
+
+
 def test_words_that_are_no_words_are_left_out() -> None:
     reading = Reading("s", Kind.TOOLS, snapshot(tool("t", title=3, description=["x"])))
     (row,) = item_rows([reading], exposed)
@@ -251,7 +268,7 @@ def test_one_definition_shows_everything_there_is() -> None:
 )
 def test_odd_definitions_are_shown_all_the_same(definition: dict[str, Any]) -> None:
     view = item_view(ItemDetails("s", "t", tool("t", **definition)))
-    assert "of s, generation 0, contract contract-o, none" in shown(view)
+    assert "of s, contract contract-o\n" in f"{shown(view)}\n"
     assert "\x1b" not in shown(view)
 
 

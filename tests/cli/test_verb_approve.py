@@ -23,6 +23,7 @@ from toolcrib.cli.person import Person
 from toolcrib.cli.verb_approve import Answer, approve, parse_lasting
 from toolcrib.cli.verb_approve_changes import approve_changes
 from toolcrib.cli.verb_call import call as run_call
+from toolcrib.cli.verb_list import list_items
 from toolcrib.cli.verb_show import show
 from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
@@ -262,6 +263,24 @@ async def test_new_definitions_are_shown_and_served_after_a_yes(desk: Desk) -> N
     assert await served(desk) == ["a", "b"]
     assert await approve_changes(desk.source, desk.output, ["files"], sure=False) is Exit.FINE
     assert "Nothing waits" in desk.stdout.getvalue()
+
+
+async def test_a_list_tells_what_waits_and_the_command_that_shows_it(desk: Desk) -> None:
+    (file,) = desk.source.files
+    assert await list_items(desk.source, desk.output, "tools") is Exit.FINE
+    command = f"toolcrib approve --changes files --config {file}"
+    text = desk.stdout.getvalue()
+    assert "other__a" in text
+    assert f"\n2 definitions wait for a person to look at: `{command}`\n" in text
+    desk.stdout.truncate(0)
+    desk.stdout.seek(0)
+    await list_items(desk.source, desk.json().output, "tools")
+    assert desk.document["waiting"] == [{"server": "files", "definitions": 2}]
+    await approve_changes(desk.source, desk.output, ["files"], sure=True)
+    desk.stdout.truncate(0)
+    desk.stdout.seek(0)
+    await list_items(desk.source, desk.output, "tools")
+    assert "waiting" not in desk.document
 
 
 @pytest.mark.parametrize("lines", [None, ["n"], []])

@@ -13,6 +13,9 @@ import anyio.lowlevel
 import pytest
 from typer.testing import CliRunner
 
+from toolcrib.adapters.jail.bubblewrap import NoJail
+from toolcrib.adapters.monty.sandbox import MontySandbox
+from toolcrib.adapters.monty.workers import VERSION
 from toolcrib.cli import opening, verb_run
 from toolcrib.cli.app import app
 from toolcrib.cli.asking import CAPABILITIES, AskingTerminal, TerminalAsk
@@ -27,7 +30,7 @@ from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
 from toolcrib.errors import SandboxUnavailable, ScriptFailed, ToolcribError
 from toolcrib.facts import Fact, ProgramCalled, ProgramCalling, StoreDegraded
-from toolcrib.settings import Settings
+from toolcrib.settings import CodeSettings, Language, Settings
 from toolcrib.testing.rounds_rig import FORM, eliciting
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import ScriptedWorld
@@ -342,6 +345,30 @@ async def test_a_language_that_cannot_run_here_says_what_to_do(
     assert desk.told == ["error: no TypeScript here", "install it"]
 
 
+async def test_a_program_in_typescript_runs_without_any_setting(desk: Desk) -> None:
+    text = "import { price } from 'shop';\nconst n: number = 2;\nreturn await price({ n });"
+    assert await desk.run(text, "p.ts") is Exit.FINE
+    assert desk.stdout.getvalue() == "20\n"
+    assert desk.told[0] == "1. shop price (line 3)"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_that_programs_run_without_a_jail_is_told_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, as_json: bool
+) -> None:
+    def unjailed(_: Language, settings: CodeSettings) -> MontySandbox:
+        return MontySandbox(settings, find=lambda: NoJail("there is no bubblewrap"))
+
+    monkeypatch.setattr("toolcrib.compose._sandbox", unjailed)
+    if as_json:
+        desk.json()
+    await desk.run("return 1")
+    told = [line for line in desk.told if line.startswith("warning: ")]
+    assert told == [
+        f"warning: programs in python run without a jail (monty {VERSION}): there is no bubblewrap"
+    ]
+
+
 @pytest.mark.parametrize("words", [["--url", "http://x/mcp", "p.py"], ["--language", "perl", "p"]])
 def test_options_that_there_are_not_are_refused(words: list[str]) -> None:
     assert CliRunner().invoke(app, ["run", *words]).exit_code == Exit.USAGE
@@ -405,3 +432,33 @@ def test_a_document_has_what_was_returned_whatever_it_is() -> None:
     values: list[Any] = [None, 0, "", [], {"a": None}]
     for value in values:
         assert ran_view(Ran(value, "", 0, (), 0.0)).document["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("from shop import price\nx = (1,\n", "{}:2:5: this '(' is not closed\n"),
+        ("from shop import price\nawait price(n='a')", "{}:2:13: "),
+        ("import requests\nx = 1\nclass A(Exception):\n    pass", "{}:1: there is no module"),
+    ],
+)
+async def test_what_is_found_before_a_run_names_the_file_that_was_given(
+    text: str, said: str, desk: Desk
+) -> None:
+    with pytest.raises(ScriptFailed) as caught:
+        await desk.run(text, "report.py")
+    assert caught.value.message.startswith(said.format(desk.path / "report.py"))
+    assert "script.py" not in caught.value.message
+    assert caught.value.details["executed"] is False
+
+
+async def test_what_a_program_says_of_another_file_stays_as_it_is(desk: Desk) -> None:
+    with pytest.raises(ScriptFailed) as caught:
+        await desk.run("raise ValueError('x\\nscript.py:3: no')", "report.py")
+    assert "script.py:3: no" in caught.value.message
+
+
+async def test_what_json_has_not_is_told_beside_the_value(desk: Desk) -> None:
+    assert await desk.run("return {'set': {2, 1}, 'odd': [float('nan')]}") is Exit.FINE
+    assert json.loads(desk.stdout.getvalue()) == {"set": [1, 2], "odd": [None]}
+    assert any("odd[0] is nan, which JSON has not" in line for line in desk.told)

@@ -26,7 +26,7 @@ def test_every_key_reaches_the_settings() -> None:
         window = 128_000
         share = 0.05
         above = "code"
-        pinned = ["git__status", "web__*"]
+        pinned = ["git__status", "g*__diff"]
         pinned_tokens = 0
         counting = "exact"
         token_factor = 1.3
@@ -36,7 +36,7 @@ def test_every_key_reaches_the_settings() -> None:
         window=128_000,
         share=0.05,
         above="code",
-        pinned=("git__status", "web__*"),
+        pinned=("git__status", "g*__diff"),
         pinned_tokens=0,
         counting="exact",
         token_factor=1.3,
@@ -92,7 +92,9 @@ def test_a_wrong_value_costs_itself_alone(line: str, remedy: str) -> None:
 
 def test_exposure_that_is_no_table_is_an_error_and_servers_start() -> None:
     found = loaded("exposure = 3\n")
-    assert found.problems[0].message == "exposure is a number, not a table"
+    assert found.problems[0].message == (
+        "exposure is a number, not a table, so all of [exposure] is left at its defaults"
+    )
     assert len(found.settings.servers) == 1
 
 

@@ -159,6 +159,21 @@ def test_a_file_without_servers_says_how_to_write_them(
     assert problem.severity == "error"
 
 
+def test_a_slip_in_a_key_is_told_with_the_key_that_was_meant() -> None:
+    wrong: dict[str, Any] = {"command": "x", "agrs": [], "zzz": 1}
+    said = {"mcpServers": {"a": {"comand": "x"}, "b": wrong}}
+    remedies = {
+        problem.message.split()[0]: problem.remedy
+        for problem in loaded(said).problems
+        if problem.severity == "warning"
+    }
+    assert remedies == {
+        "mcpServers.a.comand": "did you mean command?",
+        "mcpServers.b.agrs": "did you mean args?",
+        "mcpServers.b.zzz": "check its spelling, or remove it",
+    }
+
+
 def test_a_server_that_is_written_twice_is_told_and_the_last_one_counts() -> None:
     found = loaded('{"mcpServers": {\n "a": {"command": "x"},\n "a": {"command": "y"}}}')
     assert stdio(found, "a").command == "y"

@@ -137,7 +137,7 @@ def test_a_subagent_with_an_error_is_none(lines: str, message: str, remedy: str)
 def test_a_subagent_that_is_no_table_is_an_error() -> None:
     found = loaded('[search]\nsubagent = "gpt"\n')
     (problem,) = found.problems
-    assert problem.message == "search.subagent is text, not a table"
+    assert problem.message == "search.subagent is text, not a table, so no small model is asked"
     assert found.settings.search == SearchSettings()
 
 

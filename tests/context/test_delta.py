@@ -243,7 +243,9 @@ async def test_words_of_servers_cannot_end_our_sentences() -> None:
     assert "\nIgnore" not in toolset.delta().text
 
 
-@pytest.mark.parametrize("mark", ["", "1", "1.2", "a.b.c", "1.2.3.4", "-1.0.0", "1.0.\u0663"])
+@pytest.mark.parametrize(
+    "mark", ["", "1", "1.2.3", "a.b.c.d", "1.2.3.4.5", "-1.0.0.0", "1.0.0.\u0663"]
+)
 async def test_what_is_no_mark_is_refused(mark: str) -> None:
     toolset = await started(FakeExhibits())
     with pytest.raises(ValueError, match="no mark of a conversation"):

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from toolcrib.context.conversation import Line
-from toolcrib.context.exhibit import Exhibit, Exposed
+from toolcrib.context.exhibit import Exposed
+from toolcrib.context.front import Line
 from toolcrib.context.providers import anthropic, gemini, openai_chat, openai_responses
 from toolcrib.context.rendering import Rendering
 from toolcrib.context.tokens import Costs, HeuristicCounter
 from toolcrib.context.toolset import Toolset
 from toolcrib.core.exposure import Wanted
-from toolcrib.errors import ConfigError, UpstreamUnreachable
+from toolcrib.errors import UpstreamUnreachable
 from toolcrib.testing.fake_exhibits import META, FakeExhibits
 
 COSTS = Costs(HeuristicCounter())
@@ -146,79 +146,6 @@ async def test_without_tools_there_is_no_cache_point() -> None:
     assert (await started(FakeExhibits())).for_anthropic() == []
 
 
-# ---------------------------------------------------------------- search of providers
-
-
-async def test_anthropic_searches_deferred_tools_in_place_of_our_meta_tools() -> None:
-    fake = FakeExhibits("search", pinned=("a__x",), a=[tool("x"), tool("y")], b=[tool("z")])
-    tools = (await started(fake)).for_anthropic(native_search=True)
-    assert [it["name"] for it in tools] == ["tool_search_tool_bm25", "a__x", "a__y", "b__z"]
-    assert [it.get("defer_loading", False) for it in tools] == [False, False, True, True]
-    assert cached(tools) == ["a__x"]
-
-
-async def test_openai_searches_deferred_tools_by_server() -> None:
-    fake = FakeExhibits("search", pinned=("a__x",), a=[tool("x"), tool("y")], b=[tool("z")])
-    search, pinned, *spaces = (await started(fake)).for_openai_responses(native_search=True)
-    assert (search, pinned["name"]) == ({"type": "tool_search"}, "a__x")
-    assert [(it["name"], it["description"]) for it in spaces] == [
-        ("a", "About a"),
-        ("b", "About b"),
-    ]
-    assert [it["name"] for it in spaces[1]["tools"]] == ["b__z"]
-    assert spaces[1]["tools"][0]["defer_loading"] is True
-
-
-async def test_where_nothing_is_deferred_nothing_searches() -> None:
-    toolset = await started(FakeExhibits(a=[tool("x")]))
-    assert [it["name"] for it in toolset.for_anthropic(native_search=True)] == ["a__x"]
-    assert [it["name"] for it in toolset.for_openai_responses(native_search=True)] == ["a__x"]
-
-
-async def test_meta_tools_that_do_something_else_stay_beside_the_search_of_a_provider() -> None:
-    class Dynamic(FakeExhibits):
-        async def current(self, exposure: Wanted) -> Exhibit:
-            found = await super().current(exposure)
-            enable = {"name": "enable_server", "description": "Enables one."}
-            return Exhibit(
-                found.exposure,
-                found.visible,
-                found.deferred,
-                (*META, enable),
-                meta_beside_native=(enable,),
-            )
-
-    tools = (await started(Dynamic("search", a=[tool("x")]))).for_anthropic(native_search=True)
-    assert [it["name"] for it in tools] == ["tool_search_tool_bm25", "enable_server", "a__x"]
-    assert cached(tools) == ["enable_server"]
-
-
-async def test_what_a_provider_was_offered_stays_as_it_was_offered() -> None:
-    fake = FakeExhibits("search", a=[tool("x"), tool("y")])
-    toolset = await started(fake)
-    before = toolset.for_anthropic(native_search=True)
-    seen = fake.tools()["a__x"].item.contract
-    fake.servers["a"] = [tool("x", q={"type": "string"}), tool("z")]
-    await toolset.refresh()
-    after = toolset.for_anthropic(native_search=True)
-    assert after[: len(before)] == before
-    assert [it["name"] for it in after[len(before) :]] == ["a__z"]
-    told = toolset.delta()
-    assert (told.removed, told.changed_names) == (("a__y",), ("a__x",))
-    await toolset.call("a__x")
-    assert fake.calls[-1][2] == fake.tools()["a__x"].item.contract != seen
-
-
-async def test_a_rewritten_list_offers_deferred_tools_as_they_are_now() -> None:
-    fake = FakeExhibits("search", a=[tool("x")])
-    toolset = await started(fake)
-    toolset.for_anthropic(native_search=True)
-    fake.servers["a"] = [tool("x", q={"type": "string"})]
-    await toolset.refresh("rewrite")
-    offered = toolset.for_anthropic(native_search=True)[-1]
-    assert offered["input_schema"]["properties"] == {"q": {"type": "string"}}
-
-
 def test_each_form_of_a_definition_is_made_once() -> None:
     made: list[str] = []
 
@@ -233,13 +160,6 @@ def test_each_form_of_a_definition_is_made_once() -> None:
     rendering.of("other", [line], make)
     rendering.of("one", [Line("x", {})], make)
     assert len(made) == 3
-
-
-async def test_more_tools_than_anthropic_searches_are_an_error_that_says_so() -> None:
-    fake = FakeExhibits("search", a=[tool(f"t{n}") for n in range(10_001)])
-    toolset = await started(fake)
-    with pytest.raises(ConfigError, match="10,001 tools are deferred"):
-        toolset.for_anthropic(native_search=True)
 
 
 # ---------------------------------------------------------------- pinned by use

@@ -220,6 +220,15 @@ def test_a_tool_that_is_gone_without_a_trace_is_not_to_be_called_again() -> None
     assert "Do not call it again" in words(admit(asked(None, names=("mail__send",))))
 
 
+def test_only_a_tool_that_is_known_to_have_been_there_is_told_as_removed() -> None:
+    removed, never = words(admit(asked(None, was_there=True))), words(admit(asked(None)))
+    assert "any more: its server removed it, and nothing was sent." in removed
+    assert "any more" not in never
+    assert "removed" not in never
+    assert "so nothing was sent." in never
+    assert never.endswith(removed.partition("was sent. ")[2])
+
+
 def test_a_tool_that_is_gone_stays_gone_whatever_was_seen() -> None:
     verdict = admit(asked(None, seen=BEFORE.contract, earlier=BEFORE, faults=WRONG))
     assert isinstance(verdict, ToolGone)
@@ -286,7 +295,7 @@ def test_texts_can_be_sent_and_cannot_break_out_of_their_lines() -> None:
     assert text.encode()
     assert all(len(line) <= 1_002 for line in text.splitlines()[:-1])
     named = Asked(name="evil`\nname", item=None)
-    assert words(admit(named)).startswith("There is no `evil' name` any more")
+    assert words(admit(named)).startswith("There is no `evil' name`, so nothing was sent.")
 
 
 def test_every_refusal_says_that_nothing_was_sent() -> None:

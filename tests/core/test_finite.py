@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from toolcrib.core.finite import place_not_finite
+from toolcrib.core.finite import is_too_long, place_not_finite
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,14 @@ def test_deep_nesting_is_looked_through() -> None:
     for _ in range(5_000):
         value = [value]
     assert place_not_finite(value) == "[0]" * 5_000
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_is_too_long_exactly_where_python_writes_it_no_more(sign: int) -> None:
+    for integer in (0, 2**14_000, 10**4_299, 10**4_300 - 1):
+        assert not is_too_long(sign * integer)
+        assert int(str(sign * integer)) == sign * integer
+    for integer in (10**4_300, 10**4_300 + 1, 10**9_000):
+        assert is_too_long(sign * integer)
+        with pytest.raises(ValueError, match="digits"):
+            str(sign * integer)

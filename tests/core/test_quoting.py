@@ -16,6 +16,12 @@ def test_a_clipped_text_is_one_short_line_that_any_terminal_may_print(
     assert line.encode().decode() == line
 
 
+@given(st.text(st.characters(max_codepoint=0x7F)), st.integers(2, 80))
+def test_plain_text_is_clipped_as_any_other_is(text: str, limit: int) -> None:
+    # A letter that is no ASCII is looked at character by character.
+    assert clipped(text, limit + 1)[: limit - 1] == clipped(f"é{text}", limit + 2)[1:limit]
+
+
 @given(st.text(st.characters()), st.integers(0, 80))
 def test_an_excerpt_says_how_much_there_is(text: str, limit: int) -> None:
     shown = excerpt(text, limit)

@@ -134,11 +134,16 @@ async def test_what_a_program_leaves_no_other_finds(
         b"\xff",
         b'{"type":"print"}',
         b'{"type":"print","text":"' + b"x" * 5000 + b'"}',
-        b'{"type":"done","value":' + b"9" * 5000 + b"}",
+        b'{"type":"done","value":NaN}',
+        b'{"type":"done","value":Infinity}',
+        b'{"type":"dropped","count":' + b"9" * 5000 + b"}",
+        b'{"type":"call","args":[],"module":"m","function":"f","id":' + b"9" * 5000 + b"}",
         b'{"type":["done"]}',
+        b'{"type":"done","untaken":["1"]}',
+        b'{"type":"done","untaken":{"1":1}}',
         LongLine(b"{", b"}", 9_000_000),
     ],
-    ids=[f"bytes{at}" for at in range(7)],
+    ids=[f"bytes{at}" for at in range(12)],
 )
 def test_lines_that_cannot_be_read_are_malformed(line: bytes | LongLine) -> None:
     with pytest.raises(Malformed):

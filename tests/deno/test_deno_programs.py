@@ -1,12 +1,15 @@
 """What programs in TypeScript do: import, call, print, sleep, end, and where they say it was."""
 
+import json
+import math
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from toolcrib.adapters.deno.command import RUNNER
+from toolcrib.adapters.deno.frames import BigInt
 from toolcrib.adapters.deno.sandbox import DenoSandbox
 from toolcrib.errors import SnapshotRefused, TooBusy
 from toolcrib.ports import (
@@ -20,9 +23,10 @@ from toolcrib.ports import (
     Raised,
     Returned,
     SandboxModule,
+    Unawaited,
     Waits,
 )
-from toolcrib.testing.deno_rig import deno, program
+from toolcrib.testing.deno_rig import MODULES, deno, program
 from toolcrib.testing.program_host import run_in, to_the_end, until
 
 IMPORTS = 'import { create_issue } from "github";\n'
@@ -84,7 +88,8 @@ VALUES = {
     "const n = 6; const g = 1;\nreturn n / 2 / g; // '": 3,
     "x: for (;;) { break x; }\nreturn 3": 3,
     "const m = new Map([['a', 3]]); return { m, s: new Set([1]) };": {"m": {"a": 3}, "s": [1]},
-    "return [undefined, null, NaN, () => 1];": [None] * 4,
+    "return [undefined, null, () => 1];": [None] * 3,
+    "return [1 / 0, -1 / 0, 10n ** 4299n];": [math.inf, -math.inf, 10**4299],
     "": None,
     "// nothing": None,
     "console.log('a')": None,
@@ -145,7 +150,10 @@ async def test_modules_are_imported_in_every_way(source: str, sandbox: DenoSandb
         ("\nimport fs from 'node:fs';", "unsupported", "import github, toolcrib", 2),
         ('import { nothing } from "github";', "types", "has no function nothing", 1),
         ("const a = 1;\nconst a = 2;", "syntax", "", 0),
-        ("let x = 1;\nlet y = ;\n", "syntax", "Expression expected", 2),
+        ("let x = 1;\nlet y = ;\n", "syntax", "SyntaxError: Expression expected", 2),
+        ("let x = 1;\nconst y;\nlet z;", "syntax", "SyntaxError: Missing initializer", 2),
+        ("let x = 1;\nx = {\n  y: 1\n\n", "syntax", "SyntaxError: Expected '}'", 3),
+        ("\nimport { a } from 'empty';", "types", "no function a; nor any other that it names", 2),
         ("return 1;\n}", "syntax", "closes nothing", 2),
         ("import { a.b } from 'github';", "syntax", "no name", 1),
     ],
@@ -153,10 +161,14 @@ async def test_modules_are_imported_in_every_way(source: str, sandbox: DenoSandb
 async def test_what_cannot_run_is_told_before_anything_ran(
     source: str, why: str, words: str, line: int, sandbox: DenoSandbox
 ) -> None:
-    failed = (await run_in(sandbox, program(f"console.log('ran');\n{source}"))).failed
+    modules = {**MODULES, "empty": SandboxModule("", frozenset())}
+    script = Program(f"console.log('ran');\n{source}", modules)
+    failed = (await run_in(sandbox, script)).failed
     assert (failed.why, failed.executed) == (why, False)
     assert words in failed.message
     assert "blob:" not in failed.message
+    assert " |" not in failed.message
+    assert failed.message.count("SyntaxError") == (why == "syntax")
     if line:
         assert failed.trace[0].line == line + 1
 
@@ -290,6 +302,15 @@ async def test_numbers_that_no_double_holds_come_and_go_digit_by_digit(
     assert ran.value == [big, "bigint", "number"]
 
 
+async def test_nothing_that_a_number_can_be_is_lost_on_its_way_out(sandbox: DenoSandbox) -> None:
+    source = f"{IMPORTS}const it = [-0, NaN, 10n ** 4300n];\nawait create_issue(it);\nreturn it;"
+    ran = await run_in(sandbox, program(source))
+    for zero, nan, long in (ran.calls[0].args[0], cast("list[Any]", ran.value)):
+        assert json.dumps(zero) == "-0.0"
+        assert math.isnan(nan)
+        assert (str(long), type(long)) == ("1" + "0" * 4300, BigInt)
+
+
 async def test_names_of_keys_are_kept_whatever_they_are(sandbox: DenoSandbox) -> None:
     source = f"{IMPORTS}return await create_issue(await create_issue({{}}));"
     odd: dict[str, object] = {
@@ -305,16 +326,19 @@ async def test_names_of_keys_are_kept_whatever_they_are(sandbox: DenoSandbox) ->
 
 
 @pytest.mark.parametrize(
-    "value", ["create_issue({})", "[create_issue({})]", "{ a: [create_issue({})] }"]
+    ("value", "seen"),
+    [
+        ("create_issue({})", 1),
+        ("[create_issue({})]", [Unawaited(1)]),
+        ("{ a: [create_issue({})] }", {"a": [Unawaited(1)]}),
+        ("{ a: (async () => 1)() }", {"a": Unawaited()}),
+    ],
 )
-async def test_a_value_that_holds_a_call_is_awaited_or_refused(
-    value: str, sandbox: DenoSandbox
+async def test_a_value_that_holds_a_call_is_awaited_or_told_apart(
+    value: str, seen: Any, sandbox: DenoSandbox
 ) -> None:
     ran = await run_in(sandbox, program(f"{IMPORTS}return {value};"), lambda _: Returned(1))
-    if value == "create_issue({})":
-        assert ran.value == 1
-    else:
-        assert "write `await` before the call" in ran.failed.message
+    assert ran.value == seen
 
 
 async def test_the_helpers_of_toolcrib_run_inside(sandbox: DenoSandbox) -> None:

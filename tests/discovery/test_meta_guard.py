@@ -1,5 +1,8 @@
 """What servers write inside our answers cannot look like ours, hide, or grow without end."""
 
+# pyright: reportPrivateUsage=false
+# How much of a text is looked at shows from inside only.
+
 import json
 import re
 from typing import Any
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.meta import one_line as one_line_module
 from toolcrib.discovery.meta.one_line import exact, json_line, one_line, spoken
 from toolcrib.testing.hostile_json import DEFINITIONS
 from toolcrib.testing.meta_rig import MetaRig
@@ -145,6 +149,21 @@ def test_a_line_is_one_line_within_its_length(text: str, most: int) -> None:
     assert len(line.splitlines()) <= 1
     assert line == line.strip()
     line.encode()
+
+
+@given(
+    st.lists(st.sampled_from(("word ", " " * 9, "\n", "\u200b", "\u200d", "\u0646", "`")))
+    .map("".join)
+    .flatmap(lambda text: st.sampled_from((text, text * 9))),
+    st.integers(4, 30),
+)
+def test_a_line_is_that_of_the_whole_text_however_little_of_it_is_looked_at(
+    text: str, most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_line_module, "_FIRST", one_line_module._LOOKED_AT)
+        whole = one_line(text, most)
+    assert one_line(text, most) == whole
 
 
 def test_a_line_is_cut_behind_a_word() -> None:

@@ -3,8 +3,8 @@
 # pyright: reportPrivateUsage=false
 # What is under way shows from inside only.
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from operator import length_hint
 from threading import Event
 from typing import Any
@@ -17,14 +17,18 @@ from toolcrib.adapters.linear_patterns import linear_pattern
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.search.segment import Draft, Segment
 from toolcrib.core.snapshot import Kind
+from toolcrib.crib import Crib
 from toolcrib.discovery.hits import Query
 from toolcrib.discovery.index import building
 from toolcrib.discovery.index.keeping import ToolIndex
 from toolcrib.discovery.index.ranking import WordRanking, WordSearch
 from toolcrib.discovery.rankers import rankers
 from toolcrib.discovery.search import Searching
-from toolcrib.settings import Limits, SearchSettings
+from toolcrib.settings import GatewaySettings, Limits, SearchSettings
 from toolcrib.testing.fake_access import FakeAccess
+from toolcrib.testing.scripted import ScriptedUpstream, tool
+from toolcrib.testing.scripted_crib import scripted_crib
+from toolcrib.testing.scripted_gateway import scripted_gateway
 
 LEXICON = Lexicon(str)
 BIG = building.TOGETHER * 3 + 1
@@ -286,6 +290,73 @@ async def test_a_pattern_is_searched_in_what_is_there(monkeypatch: pytest.Monkey
         found = await rig.words.regex("copy", None, 10)
         assert servers_of(found) == {"small"}
         assert found.notes
+
+
+# ---- the very first request of a process, before anything of its principal runs ----
+
+
+@contextmanager
+def threads_that_stand_still(monkeypatch: pytest.MonkeyPatch) -> Generator[Event]:
+    """What is built in pieces gets on only when the event is set."""
+    free, go_on = Event(), Draft.go_on
+
+    def held(draft: Draft, tools: int) -> bool:
+        assert length_hint(draft._left) <= building.AT_ONCE or free.wait(5)
+        return go_on(draft, tools)
+
+    monkeypatch.setattr(Draft, "go_on", held)
+    try:
+        yield free
+    finally:
+        free.set()
+
+
+def many() -> ScriptedUpstream:
+    """Nothing is asked again meanwhile: that alone would let others run."""
+    return fresh([f"copy_{number}" for number in range(BIG)])
+
+
+def fresh(names: Sequence[str]) -> ScriptedUpstream:
+    return ScriptedUpstream([tool(name) for name in names], ttl_ms=3_600_000)
+
+
+async def test_a_search_that_is_the_first_request_of_a_crib_waits_for_no_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    servers = {"big": many(), "small": fresh(["copy"])}
+    settings = SearchSettings(index_wait_seconds=0)
+    with threads_that_stand_still(monkeypatch) as free, anyio.fail_after(5):
+        async with scripted_crib(servers, search=settings) as (crib, _):
+            await until_published(crib)
+            found = await crib.discovery().search.find(Query("copy"))
+            assert found.notes[0].startswith(NOTE)
+            assert [hit.name for hit in found.hits] == ["small__copy"]
+            free.set()
+            await until(lambda: not crib.discovery().searcher.index.missing())
+            found = await crib.discovery().search.find(Query("copy", servers=["big"]))
+            assert found.notes == ()
+            assert found.hits
+
+
+@pytest.mark.virtual_time
+async def test_a_host_whose_first_request_is_a_search_waits_as_long_as_is_configured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings, seen = SearchSettings(), GatewaySettings(exposure="search")
+    with threads_that_stand_still(monkeypatch):
+        async with scripted_gateway({"big": many()}, gateway=seen, search=settings) as gateway:
+            await until_published(gateway.crib)
+            began = anyio.current_time()
+            answer = await gateway.call("search_tools", query="copy")
+            assert anyio.current_time() - began == settings.index_wait_seconds
+            assert NOTE in answer["content"][0]["text"]
+
+
+async def until_published(crib: Crib) -> None:
+    catalogs = crib.catalogs()
+    await catalogs.reach()
+    ids = catalogs.server_ids()
+    await until(lambda: all(catalogs.peek(it, Kind.TOOLS).snapshot for it in ids))
 
 
 def failing(*_: Any) -> Segment:

@@ -10,7 +10,6 @@ from toolcrib.adapters.store.memory_entries import MemoryEntries
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.partition import LOCAL, Principal
 from toolcrib.discovery.servers.known import INSTRUCTIONS, LOOK_AGAIN, NAMES, Known, KnownServers
-from toolcrib.discovery.servers.offers import Offer, fitting
 from toolcrib.errors import StoreUnreachable
 from toolcrib.ports import EntryStore
 from toolcrib.testing.virtual_clock import LoopClock
@@ -112,46 +111,3 @@ def test_no_more_is_remembered_than_helps() -> None:
     assert found.tools == 10_000
     assert sum(map(len, found.names)) <= NAMES
     assert found.names == tuple(names[: len(found.names)])
-
-
-# ---- what fits ----
-
-
-def offer(name: str, about: str = "", *tools: str, servers: tuple[str, ...] = ()) -> Offer:
-    return Offer(name, about, tool_names=tools, servers=servers)
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("", ["db", "mail", "maps", "letters"]),
-        ("the of and", ["db", "mail", "maps", "letters"]),
-        ("mail", ["mail", "letters"]),
-        ("emails", ["mail"]),
-        ("messages", ["mail"]),
-        ("createTable", ["db"]),
-        ("tables", ["db"]),
-        ("路线", ["maps"]),
-        ("nothing here", []),
-    ],
-)
-def test_offers_are_found_by_words_of_their_texts_names_and_tools(
-    query: str, expected: list[str]
-) -> None:
-    offers = [
-        offer("letters", servers=("mail",)),
-        offer("mail", "Email.", "send_message"),
-        offer("maps", "Finds routes."),
-        offer("db", "", "create_table", "dropTable"),
-    ]
-    assert [it.name for it in fitting(query, offers)] == expected
-
-
-def test_a_name_says_more_than_a_description_and_that_more_than_a_tool() -> None:
-    offers = [offer("a", "", "invoice"), offer("b", "Every invoice."), offer("invoice", "Other.")]
-    assert [it.name for it in fitting("invoice", offers)] == ["invoice", "b", "a"]
-
-
-def test_a_rare_word_decides() -> None:
-    offers = [offer(f"s{n}", "data tools") for n in range(9)] + [offer("t", "geology of data")]
-    assert fitting("data geology", offers)[0].name == "t"

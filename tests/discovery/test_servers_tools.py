@@ -9,8 +9,10 @@ import pytest
 
 from toolcrib.adapters.quicktok_counter import QuicktokCounter
 from toolcrib.calls.call import Requester
+from toolcrib.core.naming import expose
 from toolcrib.core.partition import ANONYMOUS
 from toolcrib.core.quarantine import judge
+from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.servers.definitions import (
     DISABLE,
@@ -20,6 +22,7 @@ from toolcrib.discovery.servers.definitions import (
     enable_definition,
     search_servers_definition,
 )
+from toolcrib.discovery.servers.offers import OfferSearch
 from toolcrib.discovery.servers.tools import server_tools
 from toolcrib.errors import AuthRequired, BadArguments, NotAllowed, UpstreamUnreachable
 from toolcrib.ports import ServerFacts
@@ -63,7 +66,8 @@ async def test_definitions_are_valid_and_the_same_whatever_is_configured() -> No
     for servers in ({}, {"mail": upstream("send")}, {"a": upstream(), "b": upstream()}):
         async with servers_rig(servers) as rig:
             for limits in (Limits(), Limits(search_hits_most=3)):
-                tools = server_tools(rig.servers, exposed=lambda _, key: key, limits=limits)
+                search = OfferSearch(Lexicon(str))
+                tools = server_tools(rig.servers, search, exposed=expose, limits=limits)
                 seen.add(json.dumps([dict(each.definition) for each in tools]))
     (one,) = seen
     for definition in json.loads(one):
@@ -112,14 +116,14 @@ async def test_what_fits_comes_first_and_what_does_not_is_left_out() -> None:
 
 
 async def test_a_server_without_description_is_found_by_what_it_was_when_last_connected() -> None:
-    mail = Talking([tool("send_message"), tool("fetch_inbox")])
+    mail = Talking([tool("send_message"), tool("fetch_drafts")])
     async with servers_rig({"mail": mail, "maps": upstream("route")}) as rig:
-        assert "Nothing that can be enabled" in await rig.ask(SEARCH_SERVERS, query="inbox")
+        assert "Nothing that can be enabled" in await rig.ask(SEARCH_SERVERS, query="drafts")
         await rig.ask(ENABLE, server="mail")
         await anyio.sleep(1)
         await rig.ask(DISABLE, server="mail")
         await anyio.sleep(1)
-        for query in ("inbox", "electronic"):
+        for query in ("drafts", "electronic"):
             assert (await rig.ask(SEARCH_SERVERS, query=query)).splitlines()[1:] == [
                 'server mail (2 tools): "Sends and reads electronic mail."'
             ]
@@ -141,7 +145,7 @@ async def test_what_is_remembered_is_there_in_the_next_process() -> None:
 
 
 async def test_tools_that_may_not_be_seen_any_more_are_not_remembered() -> None:
-    mail = Talking([tool("secret_inbox")])
+    mail = Talking([tool("secret_drafts")])
     async with servers_rig({"mail": mail}) as rig:
         await rig.ask(ENABLE, server="mail")
         await anyio.sleep(1)
@@ -150,7 +154,7 @@ async def test_tools_that_may_not_be_seen_any_more_are_not_remembered() -> None:
         await anyio.sleep(60)
         await rig.ask(DISABLE, server="mail")
         await anyio.sleep(10)
-        assert "Nothing that can be enabled" in await rig.ask(SEARCH_SERVERS, query="inbox")
+        assert "Nothing that can be enabled" in await rig.ask(SEARCH_SERVERS, query="drafts")
 
 
 async def test_the_state_of_an_enabled_server_is_told() -> None:

@@ -3,10 +3,13 @@
 import ast
 import json
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -33,7 +36,6 @@ from toolcrib.testing.coded_server import (
     CodingHost,
     answering,
     coded,
-    structured,
     text_of,
     texts,
     value_of,
@@ -56,10 +58,8 @@ ANSWERED = [
 ]
 """Programs that are followed by what `run_code` answers."""
 
-STRING, INTEGER = {"type": "string"}, {"type": "integer"}
-ENTRY = dict.fromkeys(("at", "level", "message"), STRING)
-ENTRIES = {"type": "array", "items": {"type": "object", "properties": ENTRY, "required": [*ENTRY]}}
-MISHAPS = tuple(f"mishap {number}" for number in range(8))
+EXAMPLES: Any = runpy.run_path(str(ROOT / "examples/servers.py"))
+"""The servers that a reader can start."""
 
 
 def fences(language: str) -> list[str]:
@@ -72,59 +72,23 @@ def rows(name: str) -> list[list[str]]:
     return [[it.strip() for it in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
 
 
-def needing(made: dict[str, Any], **others: Any) -> dict[str, Any]:
-    """A tool that needs all of its parameters."""
-    made["inputSchema"]["required"] = [*made["inputSchema"]["properties"]]
-    return {**made, **others}
+class Example(CodedServer):
+    """One of the servers that a reader can start, in this process."""
 
-
-class Tracker(CodedServer):
-    """Makes tickets, and knows who is on call."""
-
-    def __init__(self) -> None:
+    def __init__(self, server: str) -> None:
+        tools = EXAMPLES["tools_of"](server)
         super().__init__(
-            {
-                "create_ticket": self.create,
-                "on_call": self.on_call_that_day,
-                "close-ticket": self.close,
-            },
-            needing(tool("create_ticket", title=STRING, body=STRING)),
-            needing(tool("on_call", day=STRING)),
-            needing(tool("close-ticket", id=INTEGER)),
+            {it.name: partial(self.answer, it) for it in tools}, *(it.definition for it in tools)
         )
 
-    async def create(self, _: dict[str, Any]) -> dict[str, Any]:
-        return texts(f"Ticket {self.called.count('create_ticket')} was made.")
-
-    async def on_call_that_day(self, given: dict[str, Any]) -> dict[str, Any]:
-        return texts("Ada" if int(given["day"][-1]) % 2 else "Bo")
-
-    async def close(self, given: dict[str, Any]) -> dict[str, Any]:
-        return texts(f"There is no ticket {given['id']}.", failed=True)
-
-
-class Logs(CodedServer):
-    """Has a log of 2,000 entries, of which 250 are errors."""
-
-    def __init__(self) -> None:
-        schema = {"type": "object", "properties": {"entries": ENTRIES}, "required": ["entries"]}
-        defined = needing(tool("read_entries", day=STRING), outputSchema=schema)
-        super().__init__({"read_entries": self.read}, defined)
-
-    async def read(self, _: dict[str, Any]) -> dict[str, Any]:
-        entries = [
-            {"at": str(n), "level": "info", "message": "fine"}
-            if n % 8
-            else {"at": str(n), "level": "error", "message": MISHAPS[n // 8 % 8]}
-            for n in range(2_000)
-        ]
-        return structured({"entries": entries})
+    async def answer(self, called: Any, given: dict[str, Any]) -> dict[str, Any]:
+        return EXAMPLES["called"](called, given)
 
 
 @asynccontextmanager
-async def world(**options: Any) -> AsyncGenerator[tuple[CodingHost, Tracker, ScriptedGateway]]:
-    tracker = Tracker()
-    async with coded({"logs": Logs(), "tracker": tracker}, **options) as (host, gateway):
+async def world(**options: Any) -> AsyncGenerator[tuple[CodingHost, Example, ScriptedGateway]]:
+    tracker = Example("tracker")
+    async with coded({"logs": Example("logs"), "tracker": tracker}, **options) as (host, gateway):
         await gateway.crib.catalogs().reach()
         yield host, tracker, gateway
 
@@ -140,7 +104,7 @@ async def answer_of(program: str) -> str:
 
 
 def test_there_are_programs_on_the_page() -> None:
-    assert len(ANSWERED) == 9
+    assert len(ANSWERED) == 10
 
 
 @pytest.mark.parametrize(("program", "answer"), ANSWERED)
@@ -153,7 +117,25 @@ async def test_a_program_is_answered_as_the_page_says(program: str, answer: str)
 async def test_the_example_made_a_ticket_for_each_error() -> None:
     async with world() as (host, tracker, _):
         assert await host.value(ANSWERED[0][0]) == "8 tickets for 250 errors"
-        assert sorted(it["arguments"]["title"] for _, it in tracker.calls) == [*MISHAPS]
+        assert sorted(it["arguments"]["title"] for _, it in tracker.calls) == [
+            f"mishap {number}" for number in range(8)
+        ]
+
+
+@pytest.mark.timeout(60)
+def test_a_reader_can_run_the_example(tmp_path: Path) -> None:
+    line = next(it for it in fences("console") if "tickets.json" in it).removeprefix("$ ")
+    program, *words = shlex.split(line)
+    assert (ROOT / words[-1]).read_text() == ANSWERED[0][0]
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / Path(program).name), *words],
+        cwd=ROOT,
+        env=Room(tmp_path).env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, ANSWERED[0][1])
 
 
 async def test_a_tool_is_described_as_the_page_says() -> None:
@@ -216,7 +198,7 @@ async def test_the_program_in_typescript_runs_or_is_refused_with_the_remedy() ->
     (program,) = fences("typescript")
     languages: tuple[Language, ...] = ("python", "typescript")
     assert set(languages) == set(get_args(Language))
-    tracker = Tracker()
+    tracker = Example("tracker")
     code = CodeSettings(languages=languages)
     refused: SandboxUnavailable | None = None
     async with scripted_crib({"tracker": tracker}, code=code) as (crib, _):
@@ -230,6 +212,29 @@ async def test_the_program_in_typescript_runs_or_is_refused_with_the_remedy() ->
                 assert ran.value == [{"ok": True, "value": "Ada", "error": ""}]
     assert len(tracker.calls) == (refused is None)
     assert refused is None or refused.remedy
+
+
+async def test_a_server_named_like_a_module_of_python_has_an_underscore(tmp_path: Path) -> None:
+    assert "`from time_ import get_current_time`" in PAGE
+    async with coded({"time": CodedServer(None, tool("get_current_time"))}) as (host, _):
+        assert (
+            await host.value("from time_ import get_current_time\nawait get_current_time()") == {}
+        )
+        for wrong in (
+            "from time import get_current_time\nawait get_current_time()",
+            "import time\nawait time.get_current_time()",
+        ):
+            told = await host.failure(wrong)
+            assert "The module of server `time` is `time_`: import from there." in told
+        details = await host.tool("get_tool_details", names=["time__get_current_time"])
+        assert "in programs time_.get_current_time" in text_of(details)
+    room = Room(tmp_path)
+    async with scripted_stdio(Content(tools=[tool("get_current_time")])) as server:
+        config = room.configure({"time": server.entry()})
+        shown = await room.run("show", "time__get_current_time", "--config", config)
+        assert ", in programs time_.get_current_time, " in shown.out
+        json_shown = await room.run("show", "time__get_current_time", "--json", "--config", config)
+        assert json_shown.document["program"] == "time_.get_current_time"
 
 
 # ---------------------------------------------------------------- values
@@ -294,9 +299,11 @@ async def test_what_a_tool_says_and_what_stopped_a_call_can_be_caught() -> None:
 
 async def test_what_is_too_large_is_cut_as_json_and_kept() -> None:
     async with world() as (host, _, gateway):
-        cut = await host.value("return {'numbers': [*range(100_000)]}")
-        assert cut["truncated"] is True
-        part = (await gateway.ask("resources/read", {"uri": cut["handle"]}))["contents"][0]
+        told = text_of(await host.run("return {'numbers': [*range(100_000)]}"))
+        beginning, cut = told.split("\n")
+        assert json.loads(beginning)["numbers"][:3] == [0, 1, 2]
+        handle = cut.removesuffix(")]").rpartition(" ")[2]
+        part = (await gateway.ask("resources/read", {"uri": handle}))["contents"][0]
         assert part["text"].startswith('{"numbers":[0,1,2')
         told = text_of(await host.run("print('x' * 100_000)"))
         assert len(told) < 40_000
@@ -343,7 +350,7 @@ async def test_what_is_denied_is_denied_in_programs() -> None:
 
 
 async def test_a_person_is_asked_once_and_the_program_goes_on_in_another_process() -> None:
-    tracker, store = Tracker(), None
+    tracker, store = Example("tracker"), None
     async with coded({"tracker": tracker}, approval=APPROVAL) as (host, gateway):
         store = gateway.world.store
         first = await host.run(MANY)
@@ -439,7 +446,7 @@ def test_the_aims_are_those_of_the_benchmark() -> None:
 
 @pytest.mark.timeout(60)
 async def test_the_command_runs_a_program(tmp_path: Path) -> None:
-    (_, command) = [line for text in fences("console") for line in text.splitlines()]
+    command = fences("console")[-1].strip()
     assert command == "$ toolcrib run report.py --config mcp.json"
     room = Room(tmp_path)
     room.write("report.py", "from clock import now\nawait now()")
@@ -461,7 +468,7 @@ async def test_the_lines_in_python_run() -> None:
     names: dict[str, Any] = {"print": show}
     body = "\n".join(f"    {line}" for line in lines.splitlines())
     exec(f"async def shows(crib, program):\n{body}", names)  # noqa: S102 - what the page shows
-    async with scripted_crib({"tracker": Tracker()}) as (crib, _):
+    async with scripted_crib({"tracker": Example("tracker")}) as (crib, _):
         await crib.catalogs().reach()
         await names["shows"](crib, "from tracker import on_call\nawait on_call(day='1')")
         with pytest.raises(ScriptFailed):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -27,6 +29,7 @@ from toolcrib.settings import (
     Skill,
     ToolFilter,
 )
+from toolcrib.testing.live.gateway import serving
 from toolcrib.testing.live.room import Room
 from toolcrib.testing.scripted import ScriptedUpstream, tool
 from toolcrib.testing.scripted_crib import server_settings
@@ -61,24 +64,11 @@ def described(name: str, does: str, /, *required: str, **properties: Any) -> dic
 
 
 STRING = {"type": "string"}
-CITY = {**STRING, "description": "The city that the deliveries go to."}
+EXAMPLES: Any = runpy.run_path(str(ROOT / "examples/servers.py"))
+"""The servers that a reader can start."""
 TOOLS: Mapping[str, list[dict[str, Any]]] = {
-    "shop": [
-        described(
-            "late_deliveries",
-            "Lists deliveries that are late, by the city they go to.",
-            "city",
-            city=CITY,
-            days={"type": "integer"},
-        ),
-        described("create_order", "Orders goods from a supplier.", "item", item=STRING),
-        described("cancel_order", "Cancels an order that was not sent.", "id", id=STRING),
-    ],
-    "mail": [
-        described("send_message", "Sends an email.", "to", to=STRING, text=STRING),
-        described("search_messages", "Finds emails by words in them.", "words", words=STRING),
-    ],
-    "warehouse": [described("stock", "Tells how much of an item is there.", "item", item=STRING)],
+    server: [it.definition for it in EXAMPLES["tools_of"](server)]
+    for server in ("shop", "mail", "warehouse")
 }
 SETTINGS = {
     "shop": server_settings("shop", description="Orders and deliveries."),
@@ -96,12 +86,15 @@ async def shop(
 ) -> AsyncGenerator[tuple[ScriptedGateway, Mapping[str, ScriptedUpstream]]]:
     scripts = {it: ScriptedUpstream(TOOLS[it]) for it in servers or TOOLS}
 
-    async def late(_: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        city = arguments["arguments"].get("city", "")
-        return {"content": [{"type": "text", "text": f"Two deliveries to {city} are late."}]}
+    for server, script in scripts.items():
+        tools = {it.name: it for it in EXAMPLES["tools_of"](server)}
 
-    if "shop" in scripts:
-        scripts["shop"].on_call = late
+        async def answer(
+            _: str, asked: Mapping[str, Any], tools: Mapping[str, Any] = tools
+        ) -> dict[str, Any]:
+            return EXAMPLES["called"](tools[asked["name"]], asked["arguments"])
+
+        script.on_call = answer
     async with scripted_gateway(
         scripts,
         settings=settings,
@@ -153,7 +146,9 @@ async def test_prompts_are_listed_under_each_exposure() -> None:
 @pytest.mark.parametrize("text", TOML)
 def test_an_example_of_a_file_has_no_problems(tmp_path: Path, text: str) -> None:
     (tmp_path / "toolcrib.toml").write_text(text)
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"mail": {"command": "x"}}}))
+    (tmp_path / "mcp.json").write_text(
+        json.dumps({"mcpServers": {it: {"command": "x"} for it in ("mail", "shop")}})
+    )
     found = load([tmp_path / "toolcrib.toml", tmp_path / "mcp.json"], {}, tmp_path)
     assert found.problems == ()
     settings = found.settings
@@ -230,6 +225,28 @@ async def test_the_answers_on_the_page_are_those_that_are_given() -> None:
             result = await gateway.call(name, **json.loads(arguments))
             assert f"{text_of(result)}\n" == shown, head
         assert await gateway.listing() == before
+
+
+@pytest.mark.timeout(60)
+async def test_a_reader_can_start_the_servers_and_ask_what_the_model_asks(tmp_path: Path) -> None:
+    serve, ask = (
+        shlex.split(line.removeprefix("$ "))
+        for language, text in FENCE.findall(PAGE)
+        if language == "console" and "goods.toml" in text
+        for line in text.splitlines()
+    )
+    config = ROOT / "examples/goods.toml"
+    assert serve[1:] == ["serve", "--config", str(config.relative_to(ROOT)), *serve[4:]]
+    assert serve[4:] == ["--http", "127.0.0.1:8770"]
+    room = Room(tmp_path)
+    async with serving(room, "--config", config) as gateway:
+        said = [gateway.url if it == f"http://{serve[-1]}/mcp" else it for it in ask[1:]]
+        ran = await room.run(*said)
+        _, _, shown = ANSWERS[0]
+        assert (ran.code, ran.out) == (0, shown)
+        names = (await room.run("list", "--url", gateway.url, "--json")).document["tools"]
+        assert "mail__send_message" in {it["name"] for it in names}
+        assert "shop__late_deliveries" not in {it["name"] for it in names}
 
 
 @pytest.mark.virtual_time
@@ -398,6 +415,18 @@ def test_what_stands_at_the_start_costs_what_the_page_says() -> None:
     figures = [[f"{it['full']:,}", f"{it['value']:,}"] for it in told]
     assert [row[1:] for row in table[:2]] == figures
     assert {row[2] for row in table} == {figures[0][1]}
+
+
+def test_what_stands_at_the_start_is_measured_when_all_tools_are_there() -> None:
+    (slow,) = program(
+        "import anyio, context, trio.testing",
+        "from functools import partial",
+        "context.SIZES = (10,)",
+        "context.ScriptedUpstream = partial(context.ScriptedUpstream, latency=9.0)",
+        "options = {'clock': trio.testing.MockClock(autojump_threshold=0)}",
+        "anyio.run(context.main, {}, backend='trio', backend_options=options)",
+    )
+    assert [f"{slow['full']:,}", f"{slow['value']:,}"] == rows("figures: context")[0][1:]
 
 
 # ---------------------------------------------------------------- limits, privacy

@@ -108,7 +108,7 @@ def test_the_example_of_approval_means_what_the_page_says(tmp_path: Path) -> Non
 
 def test_the_example_of_exposure_means_what_the_page_says(tmp_path: Path) -> None:
     (text,) = (it for it in fences("toml") if "[exposure]" in it)
-    servers = json.dumps({"mcpServers": {"git": {"command": "uvx"}}})
+    servers = json.dumps({"mcpServers": {it: {"command": "uvx"} for it in ("git", "tracker")}})
     found = loaded(tmp_path, ("toolcrib.toml", text), ("mcp.json", servers))
     assert found.problems == ()
     shown = found.settings.exposure

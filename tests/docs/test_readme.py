@@ -12,6 +12,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -51,6 +52,7 @@ def commands_with(*words: str) -> list[str]:
 
 
 AT_THE_GATEWAY = ("make run", "--url")
+AT_A_HOST = ("claude mcp add",)
 AT_THE_EXPOSURE = ("--exposure", "--tokens", "add two numbers")
 AT_A_PROGRAM = ("toolcrib run",)
 AT_A_SCRIPT = ("examples/stale_call.py",)
@@ -58,9 +60,9 @@ AT_THE_INBOX = ("examples/ask.toml", "toolcrib approve")
 
 
 def test_every_command_is_run_by_one_of_these_tests() -> None:
-    groups = (AT_THE_GATEWAY, AT_THE_EXPOSURE, AT_A_PROGRAM, AT_A_SCRIPT, AT_THE_INBOX)
+    groups = (AT_THE_GATEWAY, AT_A_HOST, AT_THE_EXPOSURE, AT_A_PROGRAM, AT_A_SCRIPT, AT_THE_INBOX)
     parts = [commands_with(*words) for words in groups]
-    assert [len(part) for part in parts] == [4, 3, 1, 1, 3]
+    assert [len(part) for part in parts] == [4, 1, 3, 1, 1, 3]
     assert [line for part in parts for line in part] == commands()
 
 
@@ -271,28 +273,49 @@ def test_the_address_of_make_run_is_the_one_it_says() -> None:
     assert "CONFIG ?= examples/mcp.json\n" in makefile
 
 
+def with_paths_of_here(text: str) -> str:
+    """The full paths that a reader is told to write."""
+    command, config = BIN / "toolcrib", ROOT / "examples/mcp.json"
+    text = text.replace("/path/to/toolcrib", str(command))
+    return text.replace("/path/to/your/mcp.json", str(config))
+
+
+def entry() -> dict[str, Any]:
+    (text,) = fences("json")
+    return json.loads(with_paths_of_here(text))["mcpServers"]["toolcrib"]
+
+
 @pytest.mark.peers
 async def test_a_host_that_is_given_the_entry_has_the_tools(room: Room) -> None:
-    (text,) = fences("json")
-    config = str(ROOT / "examples/mcp.json")
-    entry = json.loads(text.replace("/path/to/your/mcp.json", config))["mcpServers"]["toolcrib"]
-    env = {**room.env, "PATH": f"{BIN}:{room.env['PATH']}"}
-    command = BIN / entry["command"]
     launch = StdioLaunch(
-        str(command),
-        tuple(entry["args"]),
-        {name: Secret(value) for name, value in env.items()},
-        str(ROOT),
+        entry()["command"],
+        tuple(entry()["args"]),
+        {name: Secret(value) for name, value in room.env.items()},
+        str(room.path),
     )
     with anyio.fail_after(40):
         async with raw_pipe(launch) as pipe:
             names: set[str] = set()
-            while "time__get_current_time" not in names:
+            while not names & {"time__get_current_time"}:
                 tools = (await pipe.ask("tools/list"))["result"]["tools"]
                 names = {tool["name"] for tool in tools}
+            moment = {"name": "time__get_current_time", "arguments": {"timezone": "UTC"}}
+            assert not (await pipe.ask("tools/call", moment))["result"].get("isError")
             await pipe.stdin.aclose()
             assert await pipe.process.wait() == 0
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,48}", name) for name in names)
+
+
+def test_what_claude_code_is_told_is_the_entry() -> None:
+    (line,) = commands_with(*AT_A_HOST)
+    assert f"$ {line}\n" in (ROOT / "docs/hosts.md").read_text()
+    words = shlex.split(with_paths_of_here(line))
+    assert words[words.index("--") + 1 :] == [entry()["command"], *entry()["args"]]
+
+
+def test_the_chapters_are_in_the_order_of_a_newcomer() -> None:
+    chapters = re.findall(r"^## (.+)$", README, re.MULTILINE)
+    assert chapters[:3] == ["Try it", "Use it with your host", "What the model sees"]
 
 
 def output_of(program: str, room: Room) -> list[str]:
@@ -342,7 +365,7 @@ def test_every_command_that_is_mentioned_exists_with_its_options() -> None:
     known = verbs()
     assert len(known) == len(app.registered_commands) + len(app.registered_groups)
     said = [shlex.split(text) for text in INLINE.findall(README) if text.startswith("toolcrib ")]
-    said += [shlex.split(line) for line in commands() if "toolcrib" in line]
+    said += [shlex.split(line) for line in commands() if line.split()[0].endswith("/toolcrib")]
     used = {(words[1], word) for words in said for word in words[2:] if word.startswith("--")}
     assert {words[1] for words in said} == known.keys()
     assert [(verb, option) for verb, option in used if option not in known[verb]] == []

@@ -59,7 +59,7 @@ async def test_a_crashing_server_shows_its_last_words_and_a_missing_one_its_reme
     )
     ran = await room.run("list", "--servers", "--config", config, "--json", "--wait", "2")
     rows = {row["id"]: row for row in ran.document["servers"]}
-    assert rows["crashing"]["trouble"].endswith("exited with status 3; last line on stderr: no key")
+    assert rows["crashing"]["trouble"].endswith("exited with status 3; on stderr: no key")
     assert "configure its full path" in rows["missing"]["trouble"]
     assert rows["unset"]["state"] == "unusable"
     assert "needs the environment variable NOT_SET_ANYWHERE" in ran.err

@@ -49,7 +49,9 @@ def room(tmp_path: Path) -> Iterator[Room]:
 @pytest.fixture(scope="session")
 def real_servers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The servers of `make run` and the other real ones; their paths begin at the root."""
-    example = json.loads((ROOT / "examples" / "mcp.json").read_text())["mcpServers"]
+    folder = ROOT / "examples"
+    text = (folder / "mcp.json").read_text().replace("${workspaceFolder}", str(folder))
+    example = json.loads(text)["mcpServers"]
     memory = tmp_path_factory.mktemp("memory") / "memory.jsonl"
     module = "peers/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
     return {

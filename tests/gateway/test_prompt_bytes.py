@@ -10,22 +10,23 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 import trio.testing
 
 from toolcrib.adapters.store.memory import MemoryStore
-from toolcrib.core.exposure import Wanted
 from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.meta.definitions import CALL, DETAILS, SEARCH
 from toolcrib.errors import UpstreamUnreachable
-from toolcrib.settings import ExposureSettings
-from toolcrib.testing.fake_discovery import META, FakeDiscovery
+from toolcrib.settings import Exposure, ExposureSettings, GatewaySettings, StoreSettings
 from toolcrib.testing.fake_service import host_request
 from toolcrib.testing.scripted import ScriptedUpstream, tool
-from toolcrib.testing.scripted_crib import server_settings
-from toolcrib.testing.scripted_gateway import ScriptedGateway, scripted_gateway
+from toolcrib.testing.scripted_crib import ScriptedServers, server_settings
+from toolcrib.testing.scripted_gateway import ScriptedGateway, ServedGateway, scripted_gateway
 from toolcrib.testing.virtual_clock import LoopClock
+from toolcrib.testing.wired_gateway import wired_gateway
 from toolcrib.wire.jsonwire import Prepared
 
 TOOLS = {
@@ -35,7 +36,9 @@ TOOLS = {
     for name in ("alpha", "beta", "gamma")
 }
 PINNED = ("beta__*4", "alpha__alpha1")
-WANTED: list[Wanted] = ["search", "full", "auto"]
+SETTINGS = ExposureSettings(window=10_000, share=0.05, pinned=PINNED)
+"""Under `auto` the tools cost more than the share."""
+WANTED: list[Exposure] = ["search", "full", "auto"]
 
 
 def scripts(**latencies: float) -> dict[str, ScriptedUpstream]:
@@ -45,12 +48,7 @@ def scripts(**latencies: float) -> dict[str, ScriptedUpstream]:
     }
 
 
-def discovery(wanted: Wanted) -> FakeDiscovery:
-    """Under `auto` the tools cost more than the share."""
-    return FakeDiscovery(wanted, ExposureSettings(window=10_000, share=0.05, pinned=PINNED))
-
-
-async def shown(gateway: ScriptedGateway) -> bytes:
+async def shown(gateway: ServedGateway) -> bytes:
     """What goes out of a listing, apart from how long it may be kept."""
     answer = await gateway.gateway.answer(host_request("tools/list"))
     assert isinstance(answer, Prepared)
@@ -59,9 +57,10 @@ async def shown(gateway: ScriptedGateway) -> bytes:
 
 @asynccontextmanager
 async def started(
-    wanted: Wanted, servers: dict[str, ScriptedUpstream], store: MemoryStore | None = None
+    wanted: Exposure, servers: dict[str, ScriptedUpstream], store: MemoryStore | None = None
 ) -> AsyncGenerator[ScriptedGateway]:
-    made = scripted_gateway(servers, store=store, discovery=discovery(wanted).scripted)
+    shows = GatewaySettings(exposure=wanted)
+    made = scripted_gateway(servers, store=store, gateway=shows, exposure=SETTINGS)
     async with made as gateway:
         yield gateway
 
@@ -92,7 +91,7 @@ async def happen(chance: random.Random, servers: dict[str, ScriptedUpstream]) ->
 @pytest.mark.virtual_time
 @pytest.mark.parametrize("wanted", WANTED)
 async def test_a_thousand_refreshes_reconnects_and_restarts_give_one_string(
-    wanted: Wanted,
+    wanted: Exposure,
 ) -> None:
     chance = random.Random(f"{wanted}")  # noqa: S311 - a test that repeats
     store = MemoryStore(LoopClock())
@@ -112,8 +111,41 @@ async def test_a_thousand_refreshes_reconnects_and_restarts_give_one_string(
                 await happen(chance, servers)
     assert starts > 20
     assert len(set(seen)) == 1
-    names = [json.dumps({"name": name})[1:-1].replace(" ", "").encode() for name in META]
-    assert all(name in seen[0] for name in names) is (wanted != "full")
+    assert_real(wanted, seen[0])
+
+
+def assert_real(wanted: Exposure, listing: bytes) -> None:
+    """Meta-tools and pinned tools alone, as they are defined; or all tools."""
+    meta, pinned = [SEARCH, DETAILS, CALL], ["alpha__alpha1", "beta__beta4"]
+    everything = [f"{name}__{name}{number}" for name in sorted(TOOLS) for number in range(9)]
+    expected = everything if wanted == "full" else [*meta, *pinned]
+    assert [it["name"] for it in json.loads(listing.partition(b"]{")[0] + b"]")] == expected
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+async def test_restarts_over_one_file_give_one_string(wanted: Exposure, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "gateway": GatewaySettings(exposure=wanted),
+        "exposure": SETTINGS,
+        "store": StoreSettings(str(tmp_path / "store.sqlite")),
+    }
+    seen: list[bytes] = []
+    with anyio.fail_after(60):
+        for start in range(6):
+            servers = scripts()
+            if start % 3 == 1:
+                servers["beta"].faults.connect = UpstreamUnreachable("refused")
+            for script in servers.values():
+                script.items[Kind.TOOLS].reverse()
+            async with wired_gateway(
+                *map(server_settings, servers), connector=ScriptedServers(servers), **settings
+            ) as gateway:
+                for _ in range(2):
+                    seen.append(await shown(gateway))
+                    await gateway.crib.catalogs().reach()
+    assert len(seen) == 12
+    assert len(set(seen)) == 1
+    assert_real(wanted, seen[0])
 
 
 @pytest.mark.virtual_time
@@ -122,8 +154,8 @@ async def test_a_thousand_refreshes_reconnects_and_restarts_give_one_string(
 async def test_an_added_server_changes_no_byte_under_search_and_renames_nothing_under_full(
     name: str, at: str
 ) -> None:
-    before: dict[Wanted, bytes] = {}
-    after: dict[Wanted, bytes] = {}
+    before: dict[Exposure, bytes] = {}
+    after: dict[Exposure, bytes] = {}
     for wanted in WANTED:
         store = MemoryStore(LoopClock())
         async with started(wanted, scripts(), store) as gateway:
@@ -150,7 +182,7 @@ async def test_an_added_server_changes_no_byte_under_search_and_renames_nothing_
 # ---- PC1: servers that settle in random order, under several seeds of hashing ----
 
 
-async def _settle(wanted: Wanted, chance: random.Random) -> str:
+async def _settle(wanted: Exposure, chance: random.Random) -> str:
     servers = scripts(**{name: chance.random() for name in TOOLS})
     for script in servers.values():
         tools = script.items[Kind.TOOLS]

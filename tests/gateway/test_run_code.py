@@ -113,11 +113,16 @@ async def test_values_arrive_exactly_and_go_out_again_unchanged() -> None:
             assert json.dumps(sent) == json.dumps({"found": seen})
 
 
-async def test_numbers_that_json_has_not_are_errors_that_say_where() -> None:
+async def test_numbers_that_json_has_not_are_null_or_errors_and_it_is_said_where() -> None:
     server = shop()
     async with coded({"shop": server}) as (host, _):
         code = "x = float('nan')\nreturn {'a': [1, x], 'b': float('inf')}"
-        assert "TypeError: a program returns JSON values: a[1] is nan" in await host.failure(code)
+        told = text_of(await host.run(code)).split("\n")
+        assert told == [
+            '{"a":[1,null],"b":null}',
+            "[toolcrib: a[1] is nan, which JSON has not; null stands there]",
+            "[toolcrib: b is inf, which JSON has not; null stands there]",
+        ]
         code = "from toolcrib import call\nawait call('shop', 'echo', {'x': [float('-inf')]})"
         assert "x[0] is -inf, which JSON has not" in await host.failure(code)
         assert server.calls == []

@@ -32,6 +32,22 @@ async def no_quota(_: dict[str, Any]) -> dict[str, Any]:
     return texts(NO_QUOTA, failed=True)
 
 
+STRUCTURED: dict[str, Any] = {
+    "content": [],
+    "structuredContent": {"why": "é", "n": -0.0},
+    "resultType": "complete",
+}
+FAILURES: list[tuple[dict[str, Any], str]] = [
+    (texts(NO_QUOTA, failed=True), NO_QUOTA),
+    (texts("", failed=True), ""),
+    (texts("a", "b", failed=True), "a\nb"),
+    (texts("1", failed=True), "1"),
+    ({**STRUCTURED, "isError": True}, '{"why": "é", "n": -0.0}'),
+    ({"content": [], "isError": True, "resultType": "complete"}, "the tool failed and did not say"),
+]
+"""What a tool answers, and what a program is told of it."""
+
+
 def shop() -> CodedServer:
     return CodedServer({"boom": no_quota}, tool("echo", x=STRING), tool("add", n=INTEGER))
 
@@ -99,11 +115,18 @@ async def test_calls_that_are_gathered_are_under_way_together() -> None:
         assert await host.value(code) == [{"n": n} for n in range(1, 7)]
 
 
+LONG = 10**4_300 - 1
+"""The largest integer that Python reads and writes."""
 VALUES: list[tuple[dict[str, Any], Any]] = [
     (texts('{"id": 1915883588174806058}'), {"id": 1915883588174806058}),
     (structured({"id": 1915883588174806058}), {"id": 1915883588174806058}),
     (texts("123456789012345678901234567890"), 123456789012345678901234567890),
     (texts("-0.5"), -0.5),
+    (texts("-0.0"), -0.0),
+    (structured({"a": [-0.0, 0, 1e-7, 1e300]}), {"a": [-0.0, 0, 1e-7, 1e300]}),
+    (texts(str(-LONG)), -LONG),
+    (structured({"n": LONG}), {"n": LONG}),
+    (texts("1e999"), "1e999"),
     (structured([1, True, {"__proto__": 1, "": None}]), [1, True, {"__proto__": 1, "": None}]),
     (texts('{"a": NaN}'), '{"a": NaN}'),
     (texts("two", "texts"), ["two", "texts"]),
@@ -130,6 +153,73 @@ async def test_values_arrive_exactly_and_go_out_again_unchanged() -> None:
         assert await host.value(code) == len(VALUES)
         sent = [params["arguments"] for _, params in server.calls[len(VALUES) :]]
         assert json.dumps(sent) == json.dumps([{"found": seen} for _, seen in VALUES])
+
+
+async def test_a_large_integer_is_no_number_and_is_reckoned_with_as_what_it_is() -> None:
+    async def give(_: dict[str, Any]) -> dict[str, Any]:
+        return structured({"id": 2**53 + 1})
+
+    server = CodedServer({"give": give}, tool("take", id=INTEGER))
+    code = "import { give, take } from 's';\nconst { id } = await give();\n"
+    async with coded({"s": server}, code=typescript()) as (host, _):
+        assert await host.value(f"{code}return await take({{ id: id + 1n }});") == {"id": 2**53 + 2}
+        assert await host.value(f"{code}return Number(id) + 1;") == 2**53
+        assert "TypeError: Cannot mix BigInt" in await host.failure(f"{code}return id + 1;")
+
+
+NOT_JSON = {
+    "NaN": "nan",
+    "1 / 0": "inf",
+    "Math.log(0)": "-inf",
+    "new Number(NaN)": "nan",
+    "new Date('never')": "nan",
+    "Float64Array.of(1, NaN)[1]": "nan",
+}
+
+
+@pytest.mark.parametrize("written", NOT_JSON)
+async def test_a_number_that_json_has_not_is_named_and_never_sent(written: str) -> None:
+    server = shop()
+    said = f"is {NOT_JSON[written]}, which JSON has not"
+    code = f"import {{ call }} from 'toolcrib';\nawait call('shop', 'echo', {{ x: [{written}] }});"
+    async with coded({"shop": server}, code=typescript()) as (host, _):
+        assert f"x[0] {said}" in await host.failure(code)
+        code = f"import {{ echo }} from 'shop';\nawait echo({{ y: {{ z: {written} }} }});"
+        failed = await host.failure(code)
+        assert "Error: toolcrib.bad_arguments: " in failed
+        assert f"y.z {said}" in failed
+        assert server.calls == []
+        code = f"import {{ add }} from 'shop';\nawait add({{ n: 1 }});\nreturn {{ a: {written} }};"
+        told = text_of(await host.run(code))
+        assert said in told
+        assert json.loads(told.partition("\n")[0]) == {"a": None}
+
+
+@pytest.mark.parametrize("digits", [4_301, 20_000])
+async def test_an_integer_that_no_reader_takes_is_told_and_never_sent(digits: int) -> None:
+    server = shop()
+    long = f"-(10n ** {digits - 1}n)"
+    async with coded({"shop": server}, code=typescript()) as (host, _):
+        code = f"import {{ call }} from 'toolcrib';\nawait call('shop', 'echo', {{ x: {long} }});"
+        assert "x is a BigInt, which JSON has not" in await host.failure(code)
+        assert server.calls == []
+        told = text_of(await host.run(f"return [{long}];"))
+        assert "-1" + "0" * (digits - 1) in told
+
+
+async def test_a_tool_called_then_makes_no_promise_of_the_module_of_its_server() -> None:
+    server = CodedServer({}, tool("then", n=INTEGER), tool("take", x=INTEGER))
+    async with coded({"s": server}, code=typescript()) as (host, gateway):
+        code = "import { take } from 's';\nreturn await take({ x: 1 }).then((it) => it.x);"
+        assert await host.value(code) == 1
+        assert await host.value("const s = await import('s');\nreturn await s.take({ x: 2 });") == {
+            "x": 2
+        }
+        told = text_of(await gateway.call("get_tool_details", names=["s__then"]))
+        assert "in programs s.then_)" in told
+        assert await host.value("import * as s from 's';\nreturn await s.then_({ n: 3 });") == {
+            "n": 3
+        }
 
 
 async def test_names_that_no_identifier_holds_are_called_and_sent_as_they_are() -> None:
@@ -189,6 +279,27 @@ async def test_the_text_of_a_failing_tool_arrives_unaltered_and_the_program_goes
         assert "1. `shop` `boom` (line 3) raised: no quota" in failed
 
 
+async def test_every_failure_can_be_caught_and_the_next_call_is_made() -> None:
+    async def fail(arguments: dict[str, Any]) -> dict[str, Any]:
+        result, _ = FAILURES[int(arguments["n"])]
+        return result
+
+    code = (
+        "import { fail, take } from 's';\nconst said: string[] = [];\n"
+        f"for (let n = 0; n < {len(FAILURES)}; n++) {{\n"
+        "  try {\n    await fail({ n });\n  } catch (e) {\n    said.push(e.message);\n  }\n}\n"
+        "return [said, await take({ x: 1 })];"
+    )
+    server = CodedServer({"fail": fail}, tool("take"))
+    async with coded({"s": server}, code=typescript()) as (host, _):
+        said, took = await host.value(code)
+        assert took == {"x": 1}
+        assert server.called == ["fail"] * len(FAILURES) + ["take"]
+        for (_, told), heard in zip(FAILURES, said, strict=True):
+            assert heard.startswith(told)
+            assert len(heard) <= len(told) + 10
+
+
 async def test_what_stopped_a_call_is_told_in_the_program() -> None:
     code = (
         "import { tryCall, call } from 'toolcrib';\nimport { echo } from 'shop';\n"
@@ -211,6 +322,7 @@ async def test_what_stopped_a_call_is_told_in_the_program() -> None:
     ("code", "said"),
     [
         ("import { echoo } from 'shop';", "shop has no function echoo"),
+        ("let y: number = ;\nlet z = 1;", "SyntaxError: Expression expected\n  line 3: let y"),
         ("import { echo } from 'shopp';", 'there is no module "shopp"'),
         ("import fs from 'node:fs';", 'there is no module "node:fs"'),
         ("let x = ;", "SyntaxError"),
@@ -341,11 +453,12 @@ async def test_what_it_prints_and_returns_is_told_and_large_values_are_kept_whol
         "console.log('hi', { a: 1 });\nreturn [...Array(5000).keys()].map((n) => ({ n, é: 'é' }));"
     )
     async with coded({}, code=typescript(result_bytes=2_000)) as (host, gateway):
-        line, *printed = text_of(await host.run(code)).split("\n")
-        cut = json.loads(line)
+        line, told, *printed = text_of(await host.run(code)).split("\n")
+        assert json.loads(line)[0] == {"n": 0, "é": "é"}
+        assert "code.result_bytes" in told
         assert printed == ["[toolcrib: printed]", "hi { a: 1 }"]
-        assert cut["preview"][0] == {"n": 0, "é": "é"}
-        contents = (await gateway.ask("resources/read", {"uri": cut["handle"]}))["contents"]
+        handle = told[told.index("toolcrib://") : -2]
+        contents = (await gateway.ask("resources/read", {"uri": handle}))["contents"]
         assert contents[0]["text"].startswith('[{"n":0,"é":"é"},{"n":1')
 
 

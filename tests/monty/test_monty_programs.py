@@ -1,5 +1,7 @@
 """What programs in Python do: calls, prints, sleeps, ends, and where they say it was."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -16,6 +18,7 @@ from toolcrib.ports import (
     Raised,
     Returned,
     SandboxModule,
+    Unawaited,
     Waits,
 )
 from toolcrib.testing.monty_rig import monty, program
@@ -207,13 +210,26 @@ async def test_text_of_a_program_that_fails_is_told_as_well() -> None:
     assert ran.failed.message == "ZeroDivisionError: division by zero"
 
 
-@pytest.mark.parametrize("value", ["c", "[c]", "(1, c)", "{'a': c}"])
-async def test_a_call_that_is_returned_instead_of_awaited_is_an_error(value: str) -> None:
-    source = f"from github import create_issue\nc = create_issue(title='a')\nreturn {value}"
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        ("c", Unawaited(1)),
+        ("[c]", [Unawaited(1)]),
+        ("(1, c)", [1, Unawaited(1)]),
+        ("{'a': {'b': [c]}}", {"a": {"b": [Unawaited(1)]}}),
+        ("{'a': main()}", {"a": Unawaited(function="main")}),
+        ("[asyncio.gather(main()), asyncio.sleep(1)]", None),
+    ],
+)
+async def test_what_is_returned_instead_of_awaited_is_told_apart(value: str, seen: Any) -> None:
+    source = (
+        "import asyncio\nfrom github import create_issue\nasync def main():\n    pass\n"
+        f"c = create_issue(title='a')\nreturn {value}"
+    )
     async with monty() as sandbox:
         ran = await run_in(sandbox, program(source, checked=True))
-    assert "await" in ran.failed.message
-    assert ran.failed.trace[0].line == 2
+    both = [Unawaited(function="asyncio.gather"), Unawaited(function="asyncio.sleep")]
+    assert ran.value == (both if seen is None else seen)
 
 
 async def test_a_text_that_looks_like_a_call_is_a_text() -> None:

@@ -50,7 +50,7 @@ async def serving(service: FakeService, limits: HttpLimits = QUICK) -> AsyncGene
 
     async def run(*, task_status: TaskStatus[int]) -> None:
         end = service.audience(ANONYMOUS).close
-        await serve_app(app, "127.0.0.1", 0, on_end=end, task_status=task_status)
+        await serve_app(lambda: app, "127.0.0.1", 0, on_end=end, task_status=task_status)
 
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(run)

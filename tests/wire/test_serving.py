@@ -59,7 +59,10 @@ async def serving(service: FakeService, host: str = "127.0.0.1") -> AsyncGenerat
     async def run(*, task_status: TaskStatus[int]) -> None:
         end = service.audience(ANONYMOUS).close
         with stop:
-            await serve_app(application(service), host, 0, on_end=end, task_status=task_status)
+            await serve_app(make, host, 0, on_end=end, task_status=task_status)
+
+    def make() -> Starlette:
+        return application(service)
 
     stop = anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
@@ -234,8 +237,24 @@ def test_the_event_loop_is_told_that_it_may_switch_nagle_off() -> None:
 
 
 async def test_an_address_that_is_taken_is_a_configuration_error() -> None:
+    def make() -> Starlette:
+        pytest.fail("made for an address that is not ours")
+
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port: int = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"127.0.0.1:{port}") as raised:
-            await serve_app(application(FakeService()), "127.0.0.1", port, on_end=lambda: None)
+            await serve_app(make, "127.0.0.1", port, on_end=lambda: None)
     assert raised.value.remedy is not None
+    assert "--http" not in raised.value.remedy, "the address may come from elsewhere"
+
+
+async def test_an_application_that_cannot_be_made_leaves_its_address_free() -> None:
+    def make() -> Starlette:
+        raise ConfigError("no such origin")
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    with pytest.raises(ConfigError, match="no such origin"):
+        await serve_app(make, "127.0.0.1", port, on_end=lambda: None)
+    with bound("127.0.0.1", port) as listener:
+        assert listener.getsockname()[1] == port

@@ -82,9 +82,10 @@ class McpConnector:
         try:
             return await self._search(attempt, stack, None, "sse")
         except UpstreamUnreachable as second:
-            raise UpstreamUnreachable(
-                f"{first.message}; and as HTTP+SSE: {second.message}", details=second.details
-            ) from None
+            both = f"{first.message}; and as HTTP+SSE: {second.message}"
+            if second.message == first.message:
+                both = f"{first.message} (the same as HTTP+SSE)"
+            raise UpstreamUnreachable(both, details=second.details) from None
 
     async def _search(
         self,

@@ -15,6 +15,7 @@ from toolcrib.calls.refused import Refusals
 from toolcrib.calls.results.encoding import NotFinite, encode
 from toolcrib.calls.seams import Sights
 from toolcrib.calls.tasks import check_no_task
+from toolcrib.catalog.absence import reason
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.admit import Asked, Go, admit
@@ -84,7 +85,9 @@ class Admission:
         """
         self._check_size(call)
         if call.server not in self._access.server_ids():
-            raise ToolGone(f"there is no server {quoted(call.server)} any more", server=call.server)
+            any_more = " any more" if await self._refusals.known_to_have_been(call) else ""
+            told = f"there is no server {quoted(call.server)}{any_more}"
+            raise ToolGone(told, server=call.server)
         reading = await self._access.read_one(call.server, TOOLS)
         asked = await self._asked(call, reading)
         if isinstance(verdict := admit(asked), Go):
@@ -97,7 +100,7 @@ class Admission:
                 if isinstance(verdict := admit(asked), Go):
                     return self._go(call, verdict, reading)
         if reading.snapshot is None:
-            raise unavailable(call.server, reading)
+            raise unavailable(reading, self._access)
         if (waits := awaits_approval(call.server, call.key, reading.snapshot)) is not None:
             raise waits
         raise await self._refusals.refused(
@@ -180,9 +183,11 @@ class Admission:
             )
 
 
-def unavailable(server: str, reading: Reading) -> NotAllowed | RefreshFailed:
+def unavailable(reading: Reading, access: CatalogAccess) -> NotAllowed | RefreshFailed:
     """Why no catalog of a server can be admitted from."""
-    why = f": {reading.trouble}" if reading.trouble else ""
+    server = reading.server
+    held_back = reading.withdrawn or reading.age is not None
+    why = f": {reading.trouble if held_back else reason(reading, access)}"
     if reading.withdrawn:
         return NotAllowed(
             f"what {quoted(server)} offers may not be used any more{why}", server=server

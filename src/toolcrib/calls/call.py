@@ -39,6 +39,9 @@ class Requester:
     """Takes log messages of the call."""
     log_level: str = ""
     """From which level on it wants them; empty: none."""
+    trace: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where in a trace its request stands, as far as servers may know: goes on in `_meta` of every
+    call that is made for it."""
     consent: ProgramConsent | None = None
     """What was said about the calls of the program that this one is part of; None: of none."""
 

@@ -8,6 +8,7 @@ import anyio.to_thread
 from toolcrib.calls.call import Requester
 from toolcrib.calls.ledger.ledger import Ledger
 from toolcrib.calls.ledger.sights import Sight
+from toolcrib.catalog.absence import away
 from toolcrib.catalog.access import CatalogAccess, PublishedChange
 from toolcrib.core.naming import NameTable, Original, Present, Style, near
 from toolcrib.core.quoting import enumerated, quoted
@@ -142,10 +143,9 @@ class Names:
 
     def _unknown(self, name: str, present: Present | None) -> ToolGone:
         similar = self.near(name, present)
-        held = {server for server, _ in self._held()}
         there = [it for it in self._access.server_ids() if present is None or it in present]
-        away = [quoted(server) for server in there if server not in held]
-        missing = f"; not reached: {enumerated(away)}" if away else ""
+        unreached = away(self._access, there)
+        missing = f"; not reached: {unreached}" if unreached else ""
         hint = f"similar names: {enumerated(map(quoted, similar))}" if similar else None
         return ToolGone(
             f"there is no tool {quoted(name)}{missing}",

@@ -44,6 +44,8 @@ class Refusals:
         self, call: ToolCall, asked: Asked, snapshot: Snapshot, fits: Fits
     ) -> ToolcribError:
         """The error for what was not admitted, with everything that helps to correct it."""
+        if asked.item is None:
+            asked = replace(asked, was_there=await self.known_to_have_been(call))
         verdict = admit(self._informed(call, asked, snapshot, fits))
         if isinstance(verdict, verdicts.Go):
             raise ToolcribBug("a refused call was admitted by what is known besides")
@@ -65,6 +67,13 @@ class Refusals:
         if isinstance(verdict, verdicts.Go):
             raise ToolcribBug("an unchanged tool was told as changed")
         return await self._error(call, verdict, snapshot, text)
+
+    async def known_to_have_been(self, call: ToolCall) -> bool:
+        """Whether a tool that is not there was: its caller saw it, or a generation had it."""
+        if call.seen.contract or self._past.item(call.server, call.key) is not None:
+            return True
+        seen = await self._sights.contract(call.requester, call.server, call.key)
+        return seen is not None
 
     @staticmethod
     def no_json(call: ToolCall, broken: NotFinite) -> BadArguments:

@@ -3,7 +3,7 @@
 `Catalogs` implements it; the gateway, discovery and the command line are written against it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,7 +34,8 @@ class ServerStatus:
     """idle, connecting, ready, backoff, slow_probe, disabled."""
     facts: ServerFacts | None
     detail: str
-    """The last failure, in a sentence; empty when all is well."""
+    """The last failure, in a sentence, or that the server has not answered; empty when all is well,
+    or nothing is known yet."""
     stderr: str = ""
     """The tail of a process's stderr, for diagnosis; empty for other transports."""
     told: str = ""
@@ -58,6 +59,14 @@ class CatalogAccess(Protocol):
 
         Servers that do not declare the kind are read as fresh and empty. Filters (allow and deny)
         are applied.
+        """
+        ...
+
+    async def lacking(self, kind: Kind, servers: Collection[str] | None = None) -> tuple[str, ...]:
+        """Of these servers (None: all), those of which nothing is held of that kind, sorted.
+
+        What is stale is renewed first, each within its own waits, as by `read`; for whoever needs
+        no readings, which take time for each server. Unknown servers are left out.
         """
         ...
 

@@ -1,6 +1,6 @@
 """All the catalogs of one principal, over every configured server."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import Any, Final
 
@@ -89,26 +89,26 @@ class Catalogs:
 
     async def read(self, kind: Kind) -> tuple[Reading, ...]:
         """Every server's catalog of that kind, sorted by server id."""
+        now = self._clock.now().mono
         readings: dict[str, Reading] = {}
         waiting: list[ServerCatalogs] = []
         for server in self._ids:
             catalogs = self._servers[server]
-            held = catalogs.peek(kind)
-            if held.fresh and not catalogs.vets:
-                readings[server] = held
+            if catalogs.is_fresh(kind, now):
+                readings[server] = catalogs.peek(kind)
             else:
                 waiting.append(catalogs)
-
-        async def wait(catalogs: ServerCatalogs) -> None:
-            readings[catalogs.server.id] = await catalogs.read(kind)
-
-        if len(waiting) == 1:
-            await wait(waiting[0])
-        elif waiting:
-            async with anyio.create_task_group() as tasks:
-                for catalogs in waiting:
-                    tasks.start_soon(wait, catalogs)
+        readings |= await _read(waiting, kind)
         return tuple(readings[server] for server in sorted(readings))
+
+    async def lacking(self, kind: Kind, servers: Collection[str] | None = None) -> tuple[str, ...]:
+        """Those of these servers of which nothing is held, once what is stale was renewed."""
+        now = self._clock.now().mono
+        asked = self._ids if servers is None else [it for it in self._ids if it in servers]
+        known = map(self._servers.__getitem__, asked)
+        stale = [catalogs for catalogs in known if not catalogs.is_fresh(kind, now)]
+        readings = await _read(stale, kind) if stale else {}
+        return tuple(sorted(it for it, held in readings.items() if held.snapshot is None))
 
     async def read_one(self, server: str, kind: Kind) -> Reading:
         """One server's catalog as a call needs it; KeyError for an unknown id."""
@@ -201,6 +201,23 @@ class Catalogs:
     def on_resources(self, listener: NewsListener) -> Callable[[], None]:
         """Calls `listener` for each word of a server about single resources."""
         return self._hook.resources.subscribe(listener)
+
+
+async def _read(servers: Iterable[ServerCatalogs], kind: Kind) -> dict[str, Reading]:
+    """The catalogs of these servers, side by side, each within its own waits."""
+    readings: dict[str, Reading] = {}
+    waiting = tuple(servers)
+
+    async def wait(catalogs: ServerCatalogs) -> None:
+        readings[catalogs.server.id] = await catalogs.read(kind)
+
+    if len(waiting) == 1:
+        await wait(waiting[0])
+    elif waiting:
+        async with anyio.create_task_group() as tasks:
+            for catalogs in waiting:
+                tasks.start_soon(wait, catalogs)
+    return readings
 
 
 def _turn(turns: Turns, method: str) -> AbstractAsyncContextManager[Turn | None]:

@@ -51,6 +51,7 @@ class Holdings:
         profile: ClientProfile,
     ) -> None:
         self._servers = tuple(servers)
+        self._vetted = _vetted(self._servers)
         self._around = around
         self._pool = pool
         self._keys = keys
@@ -116,6 +117,7 @@ class Holdings:
         Of servers on demand only those are touched that are open, and only those are opened.
         """
         self._servers = tuple(servers)
+        self._vetted = _vetted(self._servers)
         # A principal that comes while connections end is served from the new settings already.
         known = tuple(self._principals.values())
         again: list[tuple[Catalogs, ServerSettings]] = []
@@ -183,7 +185,7 @@ class Holdings:
                 want=supervisor.want,
             )
             self._keepers[pid].append(keeper)
-            keeper.start()
+            keeper.start(supervisor.begun)
             return keeper
 
         return ServerCatalogs(
@@ -207,13 +209,18 @@ class Holdings:
     def _hinted(self, pid: str | None) -> None:
         """Another replica or process says that a record may have changed; None: any of them."""
         for catalogs in self._principals.values():
-            for server in map(catalogs.server, catalogs.server_ids()):
+            for server in map(catalogs.server, self._vetted.intersection(catalogs.server_ids())):
                 if server.hinted(pid):
                     self._around.tasks.start_soon(partial(server.vet, now=True))
         hinted = self._keepers.values() if pid is None else [self._keepers.get(pid, [])]
         for keepers in hinted:
             for keeper in keepers:
                 keeper.hinted()
+
+
+def _vetted(servers: Iterable[ServerSettings]) -> frozenset[str]:
+    """Those whose definitions a person sees first: every change of any catalog asks for these."""
+    return frozenset(server.id for server in servers if server.on_change == "ask")
 
 
 async def _leave(keepers: Iterable[Keeper]) -> None:

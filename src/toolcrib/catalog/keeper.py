@@ -109,8 +109,12 @@ class Keeper:
         self._alarm: anyio.CancelScope | None = None
         self._log = WalkLog(server.id, kind, around.clock, around.observer)
 
-    def start(self) -> None:
-        """Looks for a last good snapshot in the store; the first event of every entry."""
+    def start(self, begun: float = float("inf")) -> None:
+        """Looks for a last good snapshot in the store; the first event of every entry.
+
+        `begun` is when the attempt to connect that is under way was begun; infinite: none is.
+        """
+        self._entry = replace(self._entry, cold=begun)
         self.invalidate(Reason.STARTED)
 
     def close(self) -> None:
@@ -202,6 +206,10 @@ class Keeper:
             signals=self._signals,
             trouble=standing.trouble,
         )
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether what is held may be listed, and counts as fresh; as `Reading.fresh` tells."""
+        return need.is_fresh(self._entry, now)
 
     def callable_item(self, key: str) -> Item | None:
         """The definition a call is checked against, in either listing of disagreeing replicas."""

@@ -34,6 +34,9 @@ SIGNALS: Final[Mapping[str, tuple[Kind, ...]]] = {
 }
 """Which catalogs a notification invalidates; accepted whether or not the server declared it."""
 
+_SILENT: Final = 1.0
+"""Seconds without an answer from which on they are told: every server takes some to start."""
+
 
 class ServerCatalogs:
     """Keeps the catalogs of one server true over one supervised connection.
@@ -166,7 +169,15 @@ class ServerCatalogs:
                 found.connected()
                 if self._stream != "unknown":
                     found.stream_changed(self._stream_of(kind))
+            elif self.supervisor.trouble is not None:
+                # It was tried before this kind was asked for: nobody waits for that to come.
+                found.disconnected()
         return found
+
+    def is_fresh(self, kind: Kind, now: float) -> bool:
+        """Whether a listing at this time is answered at once, from a catalog that is fresh."""
+        keeper = self._keepers.get(kind)
+        return keeper is not None and keeper.is_fresh(now) and not self.vets
 
     async def read(self, kind: Kind) -> Reading:
         """The catalog of that kind, within the reader's wait."""
@@ -215,14 +226,20 @@ class ServerCatalogs:
     def status(self) -> ServerStatus:
         """What is known of the server right now."""
         trouble = self.supervisor.trouble
+        detail = self._silence() if trouble is None else trouble.for_operator()
         return ServerStatus(
             id=self.server.id,
             state=self.supervisor.state,
             facts=self._facts or self._last_facts,
-            detail="" if trouble is None else trouble.for_operator(),
+            detail=detail,
             stderr=self.supervisor.stderr,
             told="" if trouble is None else trouble.for_model(),
         )
+
+    def _silence(self) -> str:
+        """That a first attempt to connect waits for an answer; empty while it is young."""
+        waited = self._clock.now().mono - self.supervisor.begun
+        return f"has not answered for {waited:.0f} s" if waited >= _SILENT else ""
 
     async def fetch(self, kind: Kind, cursor: str | None) -> Page | Failure:
         """One list request over the live connection.

@@ -23,8 +23,7 @@ def find(settings: Settings, readings: Iterable[Reading], kind: Kind, name: str)
 
     Raises:
         ConfirmationNeeded: A person has to see its definition first.
-        ToolGone: Nothing has that name; the remedy lists names that look like it, and the message
-            the servers that could not be asked.
+        ToolGone: Nothing has that name; the remedy lists names that look like it.
     """
     held: Mapping[str, Reading] = {reading.server: reading for reading in readings}
     catalogs = {s: r.snapshot.items for s, r in held.items() if r.snapshot is not None}
@@ -43,11 +42,9 @@ def find(settings: Settings, readings: Iterable[Reading], kind: Kind, name: str)
     if found is not None:
         return found
     _refuse_unapproved(settings, held, name)
-    away = sorted(server for server, reading in held.items() if reading.snapshot is None)
-    missing = f"; not reached: {', '.join(away)}" if away else ""
     similar = near(name, entries)
     remedy = f"similar names: {', '.join(similar)}" if similar else "see `toolcrib list`"
-    raise ToolGone(f"there is no {kind.label[:-1]} {name!r}{missing}", remedy=remedy)
+    raise ToolGone(f"there is no {kind.label[:-1]} {name!r}", remedy=remedy)
 
 
 def _refuse_unapproved(settings: Settings, held: Mapping[str, Reading], name: str) -> None:

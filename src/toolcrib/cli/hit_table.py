@@ -9,7 +9,7 @@ from rich.text import Text
 from toolcrib.cli.item_details import ItemDetails, item_view
 from toolcrib.cli.output import View
 from toolcrib.cli.tables import DIM, UNSURE, plain_table
-from toolcrib.cli.terminal_text import clipped, one_line
+from toolcrib.cli.terminal_text import clipped, one_line, visible
 from toolcrib.core.snapshot import Item
 from toolcrib.discovery.hits import Found, Hit
 from toolcrib.discovery.meta.signature import signature
@@ -20,8 +20,8 @@ _WORDS: Final = 160
 """Characters of a description."""
 
 
-def hits_view(query: str, found: Found, detail: Detail) -> View:
-    """The hits, the best first; without any: names that look like the query."""
+def hits_view(query: str, found: Found, detail: Detail, *, instead: str = "") -> View:
+    """The hits, the best first; without any `instead`, or else names that look like the query."""
     document = {
         "query": query,
         "method": found.method,
@@ -29,9 +29,16 @@ def hits_view(query: str, found: Found, detail: Detail) -> View:
         "near": list(found.near),
         "notes": list(found.notes),
     }
+    if instead and not found.hits:
+        return View(Text(visible(instead)), {**document, "text": instead})
     parts = _parts(found, detail) if found.hits else [_nothing(query, found)]
     parts += [Text(f"note: {one_line(note)}", UNSURE) for note in found.notes]
     return View(Group(*parts), document)
+
+
+def words_view(query: str, text: str) -> View:
+    """What is said of servers where no tool was searched for."""
+    return View(Text(visible(text)), {"query": query, "text": text})
 
 
 def brief_view(server: str, name: str, item: Item) -> View:

@@ -26,9 +26,12 @@ class ItemDetails:
     name: str
     """The exposed name, the URI or the template."""
     item: Item
-    generation: int = 0
+    generation: int | None = None
+    """Of the catalog that it is from; None: nobody looked, and its age is not told either."""
     fresh: bool = False
     age: float | None = None
+    spoken: str = ""
+    """What programs call it, as `module.function`; empty: not said."""
 
 
 def item_view(details: ItemDetails) -> View:
@@ -45,6 +48,7 @@ def item_view(details: ItemDetails) -> View:
         "fresh": details.fresh,
         "age": details.age,
         "notes": list(item.notes),
+        **({"program": details.spoken} if details.spoken else {}),
     }
     return View(Group(*_parts(details)), document)
 
@@ -74,6 +78,10 @@ def _origin(details: ItemDetails) -> Text:
     origin = Text(f"of {one_line(details.server)}", DIM)
     if item.key != details.name:
         origin.append(f", there {one_line(item.key)}")
+    if details.spoken:
+        origin.append(f", in programs {details.spoken}")
+    if details.generation is None:
+        return origin.append(f", contract {item.contract[:10]}")
     origin.append(f", generation {details.generation}, contract {item.contract[:10]}, ")
     return origin.append_text(freshness(details.age, fresh=details.fresh))
 

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from rich.console import Group
 from rich.text import Text
 
 from toolcrib.catalog.reading import Reading
 from toolcrib.cli.output import View
 from toolcrib.cli.tables import DIM, UNSURE, freshness, plain_table
-from toolcrib.cli.terminal_text import clipped
+from toolcrib.cli.terminal_text import clipped, one_line
 from toolcrib.core.snapshot import Kind
+from toolcrib.core.vetting import NOT_APPROVED
 
 _WORDS: int = 72
 
@@ -52,8 +54,31 @@ def item_rows(
     )
 
 
-def items_view(kind: Kind, rows: Sequence[ItemRow]) -> View:
-    """A table of definitions; notes have a column where there are any."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The definitions of one server that are kept out until a person has seen them."""
+
+    server: str
+    definitions: int
+
+
+def waiting_in(readings: Iterable[Reading]) -> tuple[Waiting, ...]:
+    """What waits for a person, of the servers where anything does."""
+    counted = (
+        Waiting(it.server, sum(kept.reason == NOT_APPROVED for kept in it.snapshot.quarantined))
+        for it in readings
+        if it.snapshot is not None
+    )
+    return tuple(it for it in counted if it.definitions)
+
+
+def items_view(
+    kind: Kind, rows: Sequence[ItemRow], waiting: Sequence[Waiting] = (), approve: str = ""
+) -> View:
+    """A table of definitions; notes have a column where there are any.
+
+    Under it stands what `waiting` keeps out, and `approve`, the command that shows it.
+    """
     noted = any(row.notes for row in rows)
     table = plain_table("server", "name", "description", "catalog", *(["notes"] if noted else []))
     table.columns[1].overflow = "fold"  # a name that is cut cannot be called
@@ -67,7 +92,17 @@ def items_view(kind: Kind, rows: Sequence[ItemRow]) -> View:
             *notes,
         )
     shown = table if rows else Text(f"There are no {kind.label}.", DIM)
-    return View(shown, {kind.label: [asdict(row) for row in rows]})
+    document = {kind.label: [asdict(row) for row in rows]}
+    if not waiting:
+        return View(shown, document)
+    said = _waiting_line(waiting, approve)
+    return View(Group(shown, said), {**document, "waiting": [asdict(it) for it in waiting]})
+
+
+def _waiting_line(waiting: Sequence[Waiting], approve: str) -> Text:
+    count = sum(it.definitions for it in waiting)
+    what = "1 definition waits" if count == 1 else f"{count} definitions wait"
+    return Text(f"{what} for a person to look at: `{one_line(approve)}`", UNSURE)
 
 
 def _described(row: ItemRow) -> str:

@@ -16,12 +16,20 @@ from toolcrib.cli.exits import UsageError
 from toolcrib.cli.output import Output, warning_view
 from toolcrib.compose import Parts, open_parts
 from toolcrib.config.keys import installation_key
+from toolcrib.config.launching import is_http
 from toolcrib.config.loading import EntryState, Loaded, load
 from toolcrib.core.snapshot import Kind
 from toolcrib.crib import Crib
 from toolcrib.facts import Fact, StoreDegraded
 from toolcrib.ports import Observer
-from toolcrib.settings import HttpLaunch, Secret, ServerSettings, Settings, StoreSettings
+from toolcrib.settings import (
+    HttpLaunch,
+    Secret,
+    ServerSettings,
+    Settings,
+    StoreSettings,
+    Waits,
+)
 
 GATEWAY = "gateway"
 """The server id of a running gateway that is spoken to with `--url`."""
@@ -64,20 +72,11 @@ def settings_of(
     With `serverless`, that there is no file is none.
 
     Raises:
-        UsageError: With `--url` and `--config` or `--yes` together, or where no server is left to
-            speak to.
+        UsageError: With `--url` and `--config` or `--yes` together, an address that is none, or
+            where no server is left to speak to.
     """
     if source.url is not None:
-        if source.consent:
-            raise UsageError(
-                "--url and --yes exclude each other: the gateway asks by its own policy",
-                remedy="answer what it asks, here or with `toolcrib approve`",
-            )
-        if source.files:
-            raise UsageError("--url and --config exclude each other", remedy="give one of them")
-        server = ServerSettings(GATEWAY, HttpLaunch(Secret(source.url)), source="--url")
-        settings, loaded = Settings(servers=(server,), store=StoreSettings(None)), None
-        settings = replace(settings, gateway=replace(settings.gateway, names="plain"))
+        settings, loaded = _of_gateway(source, source.url), None
     else:
         loaded = load(source.files, os.environ)
         settings = loaded.settings
@@ -90,6 +89,27 @@ def settings_of(
     if not source.keep:
         settings = replace(settings, store=replace(settings.store, path=None))
     return settings, loaded
+
+
+def _of_gateway(source: Source, url: str) -> Settings:
+    """A running gateway as the only server."""
+    if source.consent:
+        raise UsageError(
+            "--url and --yes exclude each other: the gateway asks by its own policy",
+            remedy="answer what it asks, here or with `toolcrib approve`",
+        )
+    if source.files:
+        raise UsageError("--url and --config exclude each other", remedy="give one of them")
+    if not is_http(url):
+        raise UsageError(
+            "--url is no whole http or https address",
+            remedy="write it as `toolcrib serve` tells it, such as http://127.0.0.1:8770/mcp",
+        )
+    # It answers its first listing when its own servers had their wait.
+    waits = Waits(cold_wait=max(source.patience, Waits().cold_wait))
+    server = ServerSettings(GATEWAY, HttpLaunch(Secret(url)), source="--url", waits=waits)
+    settings = Settings(servers=(server,), store=StoreSettings(None))
+    return replace(settings, gateway=replace(settings.gateway, names="plain"))
 
 
 @contextmanager
@@ -116,7 +136,17 @@ def nobody_to_ask(loaded: Loaded | None) -> UsageError:
         return UsageError("no configured server can be used", remedy="put right what is told above")
     if states:
         return UsageError("every configured server is disabled", remedy="enable one of them")
-    return UsageError("no server is configured", remedy="name a configuration file with --config")
+    return UsageError("no server is configured", remedy=_where_to_configure_one(loaded))
+
+
+def _where_to_configure_one(loaded: Loaded | None) -> str:
+    if loaded is None or not loaded.files:
+        return "name a configuration file with --config"
+    # An error in a toolcrib.toml that could be read hides no server.
+    hiding = {str(it.path) for it in loaded.sources if it.root is None or not it.is_toml}
+    if any(problem.file in hiding for problem in loaded.errors):
+        return "put right what is told above"
+    return f"add one to {' or '.join(map(str, loaded.files))}"
 
 
 class StoreAlarm:
@@ -172,12 +202,22 @@ async def read_all(
     async def read(kind: Kind) -> None:
         found[kind] = await catalogs.read(kind)
 
-    count = len(catalogs.server_ids())
     what = ", ".join(kind.label for kind in kinds)
-    with output.progress(f"asking {count} server{'s' * (count != 1)} for {what}"):
-        with anyio.move_on_after(source.patience):
-            await catalogs.reach()
+    with output.progress(f"asking {servers_of(open_)} for {what}"):
+        await reach(open_, source)
         async with anyio.create_task_group() as tasks:
             for kind in kinds:
                 tasks.start_soon(read, kind)
     return tuple(reading for kind in kinds for reading in found[kind])
+
+
+async def reach(open_: Opened, source: Source) -> None:
+    """Waits for every server to be there, as long as was said."""
+    with anyio.move_on_after(source.patience):
+        await open_.crib.catalogs().reach()
+
+
+def servers_of(open_: Opened) -> str:
+    """How many servers there are, for whoever waits for them."""
+    count = len(open_.crib.catalogs().server_ids())
+    return f"{count} server{'s' * (count != 1)}"

@@ -8,11 +8,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolcrib.cli.json_text import json_text
-from toolcrib.cli.output import Output, View
+from toolcrib.cli.output import Output, View, warning_view
 from toolcrib.cli.tables import DIM, UNSURE
 from toolcrib.cli.terminal_text import clipped, visible
+from toolcrib.cli.watch_lines import unjailed
 from toolcrib.codemode.ran import Ran
-from toolcrib.facts import Fact, ProgramCalled, ProgramCalling
+from toolcrib.facts import Fact, ProgramCalled, ProgramCalling, RuntimeStarted
 
 _LINES: Final = 200
 """Lines of calls of one program."""
@@ -22,7 +23,8 @@ _NAME: Final = 60
 class CallLines:
     """An observer that tells the calls of a program on standard error, as they happen.
 
-    So many lines are told and no more; with `as_json` none is.
+    So many lines are told and no more; with `as_json` none is. That they run without a jail is told
+    in any case.
 
     Args:
         output: Where they go.
@@ -39,6 +41,8 @@ class CallLines:
     def note(self, fact: Fact) -> None:
         """Tells it, if it is of a call."""
         self._others(fact)
+        if isinstance(fact, RuntimeStarted) and not fact.jail:
+            self._output.complain(warning_view(unjailed(fact)))
         if self._output.as_json:
             return
         match fact:

@@ -1,21 +1,19 @@
 """`toolcrib search`: the tools that fit what somebody wants to do."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from toolcrib.catalog.reading import Reading
-from toolcrib.cli.absent import is_absent, tell_absent
-from toolcrib.cli.call_result import call_exit, call_view
+from toolcrib.calls.call import Requester
+from toolcrib.cli.absent import is_absent, is_well, tell_absent, tell_rows
 from toolcrib.cli.exits import Exit, UsageError
-from toolcrib.cli.hit_table import Detail, hits_view
-from toolcrib.cli.opening import GATEWAY, Source, chosen, opened, read_all
+from toolcrib.cli.hit_table import Detail, hits_view, words_view
+from toolcrib.cli.opening import Opened, Source, chosen, opened, read_all
 from toolcrib.cli.output import Output
+from toolcrib.cli.running_gateway import found_at, is_gateway, servers_at
 from toolcrib.core.snapshot import Kind
-from toolcrib.discovery.hits import Query
-from toolcrib.discovery.meta.definitions import SEARCH
+from toolcrib.discovery.lookup import LookedUp, Lookup, Question
 from toolcrib.settings import SearchMethod
 
 PATIENCE = 10.0
@@ -34,48 +32,56 @@ class Wanted:
     detail: Detail = "brief"
     method: SearchMethod = "auto"
 
+    @property
+    def question(self) -> Question:
+        """The same without how it is shown."""
+        return Question(self.text, self.servers, self.limit, self.method)
+
 
 async def search(source: Source, output: Output, wanted: Wanted) -> Exit:
     """Shows what was found; exit code 1 where that is nothing, or a server did not answer.
 
-    A running gateway that shows its model a search is asked to search; the listing of any other one
-    is searched here.
+    A running gateway searches by itself; the listing of any other server is searched here.
     """
     async with opened(source, output) as open_:
         if source.url is None:
             chosen(open_.settings, wanted.servers)
         readings = await read_all(open_, source, output, Kind.TOOLS)
-        if source.url is not None and _searches(readings):
-            arguments = _arguments(wanted)
-            with output.progress("searching"):
-                result = await open_.crib.call((GATEWAY, SEARCH), arguments)
-            output.show(call_view(result))
-            return call_exit(result)
-        if source.url is not None and wanted.servers:
-            raise UsageError(
-                "this gateway shows all its tools, under names that do not say of which server",
-                remedy="leave out --server",
-            )
+        looked_up = None
         with output.progress("searching"):
-            discovery = open_.crib.discovery()
-            with anyio.move_on_after(PATIENCE):
-                await discovery.searcher.caught_up()
-            found = await discovery.search.find(
-                Query(wanted.text, wanted.servers or None, wanted.limit, wanted.method)
-            )
-        output.show(hits_view(wanted.text, found, wanted.detail))
+            if source.url is not None and is_gateway(open_):
+                looked_up = await found_at(open_, _arguments(wanted))
+            if looked_up is None:
+                looked_up = await _searched(open_, source, wanted)
+        found = looked_up.found
+        if found is None:
+            output.show(words_view(wanted.text, looked_up.text))
+        else:
+            output.show(hits_view(wanted.text, found, wanted.detail, instead=looked_up.text))
         absent = [reading for reading in readings if is_absent(open_, source, reading)]
         tell_absent(open_, output, absent)
-        return Exit.FINE if found.hits and not absent else Exit.FOUND
+        behind = await servers_at(open_) if source.url is not None else None
+        ill = [row for row in behind or () if not is_well(row)]
+        tell_rows(output, ill)
+        well = not absent and not ill
+        return Exit.FINE if well and (found is None or found.hits) else Exit.FOUND
 
 
-def _searches(readings: Iterable[Reading]) -> bool:
-    """Whether the gateway has the meta-tool."""
-    return any(it.snapshot is not None and it.snapshot.get(SEARCH) is not None for it in readings)
+async def _searched(open_: Opened, source: Source, wanted: Wanted) -> LookedUp:
+    if source.url is not None and wanted.servers:
+        raise UsageError(
+            "what is there is no gateway: its tools are of one server",
+            remedy="leave out --server",
+        )
+    discovery = open_.crib.discovery()
+    with anyio.move_on_after(PATIENCE):
+        await discovery.searcher.caught_up()
+    lookup = Lookup(discovery.search, discovery.meta, discovery.enabling, open_.settings.limits)
+    return await lookup.find(wanted.question, Requester())
 
 
 def _arguments(wanted: Wanted) -> dict[str, Any]:
-    """The same question as the meta-tool takes it.
+    """The same question as a gateway takes it.
 
     Raises:
         UsageError: It has no such method: which one is used is the gateway's to say.
@@ -85,6 +91,9 @@ def _arguments(wanted: Wanted) -> dict[str, Any]:
             f"the gateway searches by its own method, and not by {wanted.method}",
             remedy="leave out --method, or give regex",
         )
-    text = f"/{wanted.text}/" if wanted.method == "regex" else wanted.text
-    arguments = {"query": text, "detail": wanted.detail, "limit": wanted.limit}
-    return {**arguments, "server": list(wanted.servers)} if wanted.servers else arguments
+    return {
+        "query": wanted.text,
+        "server": list(wanted.servers),
+        "limit": wanted.limit,
+        "pattern": wanted.method == "regex",
+    }

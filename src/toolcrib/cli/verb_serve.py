@@ -5,7 +5,7 @@ import logging
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -13,13 +13,13 @@ from anyio.abc import TaskGroup
 from toolcrib.cli.exits import Exit
 from toolcrib.cli.opening import Source, nobody_to_ask, settings_of
 from toolcrib.cli.output import Output
+from toolcrib.cli.serve_instructions import instructions_of
 from toolcrib.compose import Observation, open_parts
 from toolcrib.config.http_address import parse_http_address
 from toolcrib.config.keys import installation_key
 from toolcrib.config.loading import Loaded
 from toolcrib.config.watching import watch
 from toolcrib.crib import Crib
-from toolcrib.discovery.meta.definitions import instructions
 from toolcrib.gateway.discovering import discovered
 from toolcrib.gateway.server import Gateway, Particulars
 from toolcrib.ports import Clock
@@ -28,6 +28,8 @@ from toolcrib.version import __version__
 from toolcrib.wire.service import Identity
 
 _log = logging.getLogger("toolcrib.serve")
+_PROGRAMS_AFTER: Final = 1.0
+"""Seconds from the start until runtimes of programs are started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,20 @@ async def serve(source: Source, output: Output, serving: Serving) -> Exit:
             if loaded is not None and serving.watch and loaded.files:
                 take = partial(_take_over, crib, observation, serving)
                 tasks.start_soon(watch, loaded, os.environ, take)
+            _warn_of_nobody(loaded, serving)
             gateway = _gateway(crib, parts.clock, observation)
             if settings.gateway.http is None:
                 crib.catalogs()  # servers start now, not when the host asks for the first time
+            tasks.start_soon(_prepare, crib)
             await _serve(gateway, settings, tasks)
             tasks.cancel_scope.cancel()
     return Exit.FINE
+
+
+async def _prepare(crib: Crib) -> None:
+    """Has programs find their runtime ready, but hosts and servers first."""
+    await anyio.sleep(_PROGRAMS_AFTER)
+    await crib.prepare()
 
 
 def _overridden(settings: Settings, serving: Serving) -> Settings:
@@ -100,7 +110,8 @@ def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
         observation.observer,
         clock,
         Particulars(
-            identity=Identity("toolcrib", __version__, instructions=_instructions(crib.settings)),
+            identity=Identity("toolcrib", __version__),
+            instructions=lambda: instructions_of(crib.settings),
             eager=eager,
             metrics=observation.metrics,
         ),
@@ -108,10 +119,14 @@ def _gateway(crib: Crib, clock: Clock, observation: Observation) -> Gateway:
     )
 
 
-def _instructions(settings: Settings) -> str:
-    wanted = settings.gateway.exposure
-    on_demand = any(it.on_demand for it in settings.servers)
-    return instructions("search" if wanted == "full" and on_demand else wanted)
+def _warn_of_nobody(loaded: Loaded | None, serving: Serving) -> None:
+    if loaded is None or not all(it.disabled for it in loaded.settings.servers):
+        return
+    files = ", ".join(map(str, loaded.files))
+    what_now = f"waiting for a change of {files}"
+    if not serving.watch:
+        what_now = f"a change of {files} is taken over at the next start (--no-watch)"
+    _log.warning("%s: hosts get no tools; %s", nobody_to_ask(loaded).message, what_now)
 
 
 def _is_there(server: ServerSettings) -> bool:
@@ -146,5 +161,6 @@ async def _take_over(
     ):
         if servers:
             _log.info("configuration: %s %s", what, ", ".join(servers))
+    _warn_of_nobody(loaded, serving)
     if change.elsewhere:
         _log.warning("takes effect at the next start: %s", ", ".join(change.elsewhere))

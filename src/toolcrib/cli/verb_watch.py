@@ -25,6 +25,7 @@ class _Lines:
 
     def __init__(self, lines: MemoryObjectSendStream[Callable[[float], View]]) -> None:
         self._lines = lines
+        self._begun: set[tuple[str, Kind]] = set()
 
     def note(self, fact: Fact) -> None:
         """Takes the facts a person watches for."""
@@ -32,8 +33,11 @@ class _Lines:
             self._send(lambda at: fact_line(fact, at))
 
     def changed(self, change: PublishedChange) -> None:
-        """Takes a change of content."""
-        self._send(lambda at: change_line(change, at))
+        """Takes a change of content; the first of a catalog is what was kept, or listed first."""
+        catalog = (change.server, change.kind)
+        first = change.before is None and catalog not in self._begun
+        self._begun.add(catalog)
+        self._send(lambda at: change_line(change, at, first=first))
 
     def _send(self, line: Callable[[float], View]) -> None:
         try:

@@ -20,10 +20,18 @@ _NAMES: Final = 8
 """So many names of each sort on a line."""
 
 
-def change_line(change: PublishedChange, at: float) -> View:
-    """A catalog that became another one; `at` is seconds since the epoch."""
+def change_line(change: PublishedChange, at: float, *, first: bool = False) -> View:
+    """A catalog that became another one; `at` is seconds since the epoch.
+
+    With `first` it is the one that watching begins with: what was there before is not known.
+    """
     difference = diff(change.before, change.after)
     whole = CatalogChange(change.server, change.kind, difference)
+    stamp = {"at": _stamp(at), "event": "published", "generation": change.generation}
+    document = {**stamp, "first": first, **diff_document(whole)}
+    if first and change.after is not None:
+        said = f"{change.kind.label}: {len(change.after)} to begin with"
+        return View(_line(at, change.server, said, DIM), document)
     if change.after is None:
         said, style = "withdrawn", BAD
     else:
@@ -34,8 +42,7 @@ def change_line(change: PublishedChange, at: float) -> View:
             line.append(f" {sign}{clipped(item.key, 60)}")
     for changed in difference.changed[:_NAMES]:
         line.append(f" ~{clipped(changed.after.key, 60)}")
-    document = {"at": _stamp(at), "event": "published", "generation": change.generation}
-    return View(line, document | diff_document(whole))
+    return View(line, document)
 
 
 def fact_line(fact: Fact, at: float) -> View:
@@ -73,7 +80,8 @@ def _said(fact: Fact) -> tuple[str, str]:
         case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
             return _said_of_call(fact)
         case (
-            facts.ProgramStarted()
+            facts.RuntimeStarted()
+            | facts.ProgramStarted()
             | facts.ProgramCalling()
             | facts.ProgramCalled()
             | facts.ProgramEnded()
@@ -106,10 +114,24 @@ def _said_of_call(
             assert_never(fact)
 
 
+def unjailed(fact: facts.RuntimeStarted) -> str:
+    """That programs run without a jail, and why."""
+    return f"programs in {fact.language} run without a jail ({fact.version}): {fact.reason}"
+
+
 def _said_of_program(
-    fact: facts.ProgramStarted | facts.ProgramCalling | facts.ProgramCalled | facts.ProgramEnded,
+    fact: facts.RuntimeStarted
+    | facts.ProgramStarted
+    | facts.ProgramCalling
+    | facts.ProgramCalled
+    | facts.ProgramEnded,
 ) -> tuple[str, str]:
     match fact:
+        case facts.RuntimeStarted(jail=""):
+            return unjailed(fact), UNSURE
+        case facts.RuntimeStarted():
+            said = f"programs in {fact.language} run in {fact.version}, jailed by {fact.jail}"
+            return said, DIM
         case facts.ProgramStarted():
             return f"a {fact.language} program starts", DIM
         case facts.ProgramCalling():

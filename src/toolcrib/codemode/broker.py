@@ -1,5 +1,6 @@
 """Makes the calls of one program: each like a direct one, within the budgets of the program."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from toolcrib.codemode.callees import Callee, Callees, callee_of
 from toolcrib.codemode.journal import Journal, Row
 from toolcrib.codemode.progress import Progress
 from toolcrib.codemode.replay import Replay
+from toolcrib.codemode.retelling import Retelling
 from toolcrib.codemode.values import (
     answered,
     failure_text,
@@ -30,6 +32,7 @@ from toolcrib.errors import (
     LimitExceeded,
     NotAllowed,
     ResultInvalid,
+    ToolcribBug,
     ToolcribError,
     ToolGone,
 )
@@ -38,6 +41,8 @@ from toolcrib.ports import Answer, Called, Observer, Raised, Returned
 from toolcrib.ports import Progress as Steps
 from toolcrib.protocol.mrtr import asks_input
 from toolcrib.settings import CodeSettings
+
+_log = logging.getLogger(__name__)
 
 _HALF: Final = rb"\ud"
 """How half a surrogate pair is written in JSON, among other things."""
@@ -107,6 +112,8 @@ class Broker:
         self._moved = anyio.Event()
         self.replay = Replay(before.rows if before.snapshot is None else ())
         """What the program has to come to again."""
+        self.retelling = Retelling(before.rows, self._settings.replayed_bytes)
+        """What it would be told again."""
         self._retries = dict(retries or {})
         self._unanswered = set(self._retries)
         self._answered = anyio.Event()
@@ -124,7 +131,7 @@ class Broker:
         self._made = len(self._journal.rows)
         for row in self._journal.rows:
             if row.open:
-                self._start(row, answer, tasks)
+                self._go_on(row, answer, tasks)
 
     def serve(self, called: Called, answer: Answered, tasks: TaskGroup) -> None:
         """Take a call; its answer is given later, or at once where it cannot be made."""
@@ -132,6 +139,10 @@ class Broker:
             callee, arguments = self._taken(called)
         except ToolcribError as error:
             answer(called.id, _raised(error))
+            return
+        except Exception:  # noqa: BLE001 - as for calls that are made
+            _log.exception("a call of program %s could not be taken", self._run)
+            answer(called.id, _raised(ToolcribBug("toolcrib broke at this call; it was not sent")))
             return
         new = partial(self._add, called, callee, arguments, answer, tasks)
         if self.replay.over:
@@ -165,7 +176,7 @@ class Broker:
         if row.answer is not None:
             self.replay.tell(row, row.answer, answer)
         else:
-            self.replay.hold(called.id, partial(self._start, row, answer, tasks))
+            self.replay.hold(called.id, partial(self._go_on, row, answer, tasks))
         if self.replay.over:
             for go in self.replay.release():
                 go()
@@ -186,18 +197,30 @@ class Broker:
             contract=callee.contract,
             call=called.id,
             place=called.place,
+            heard=tuple(sorted(self.received)),
         )
+        self._judge(row, answer, tasks)
+
+    def _go_on(self, row: Row, answer: Answered, tasks: TaskGroup) -> None:
+        """A call of before that has no answer yet: rules may have become others meanwhile."""
+        if not self._judge(row, answer, tasks):
+            self._is_answered(row.number)
+
+    def _judge(self, row: Row, answer: Answered, tasks: TaskGroup) -> bool:
+        """Make a call, or refuse it; whether it is made."""
         if (refused := self._flow(row)) is not None:
             self._settle(row, refused, answer)
-            return
+            return False
         self._start(row, answer, tasks)
+        return True
 
     def _flow(self, row: Row) -> Answer | None:
-        """Whether what was received by now may go into a call; if not, the row ends here.
+        """Whether what was received before a call was made may go into it; if not, it ends here.
 
         What comes later cannot be part of it: its arguments are made.
         """
-        flow = flow_verdict(self._settings.flows, self.received, row.server)
+        flow = flow_verdict(self._settings.flows, row.heard, row.server)
+        row.flow = ""
         if flow is None:
             return None
         if flow.verdict == "ask":
@@ -231,10 +254,14 @@ class Broker:
             else:
                 await self._told(row, answer, retry)
         if retry is not None:
-            self._unanswered.discard(row.number)
-            if not self._unanswered:
-                self._answered.set()
+            self._is_answered(row.number)
         self._move()
+
+    def _is_answered(self, number: int) -> None:
+        """What a person said of a row is heard."""
+        self._unanswered.discard(number)
+        if not self._unanswered:
+            self._answered.set()
 
     async def _told(self, row: Row, answer: Answered, retry: Retry | None) -> None:
         started, note = anyio.current_time(), self._around.observer.note
@@ -242,12 +269,15 @@ class Broker:
         if retry is not None:  # its server may have begun with it
             row.outcome = "under way"
         note(ProgramCalling(*about, row.place.line))
-        await self._tell_progress(row)
         try:
+            await self._tell_progress(row)
             told = await self._outcome(row, retry)
         except anyio.get_cancelled_exc_class():
             row.cancel()
             raise
+        except Exception:  # noqa: BLE001 - a fault of ours must not hide what the program has done
+            _log.exception("call %d of program %s broke", row.number, self._run)
+            told = self._broken(row)
         finally:
             note(ProgramCalled(*about, row.outcome, anyio.current_time() - started))
         if told is not None:
@@ -258,7 +288,7 @@ class Broker:
         self._settled += 1
         row.settled = self._settled
         if self._around.replayed:
-            row.answer = told
+            self.retelling.keep(row, told)
         else:
             row.arguments = {}
         self._held -= self._sizes.pop(row.number, 0)
@@ -301,7 +331,7 @@ class Broker:
                 return None
             self.received.add(row.server)
             if result.get("isError") is True:
-                text = failure_text(result)
+                text = failure_text(result, self._settings.answer_bytes)
                 row.end("raised", text)
                 return Raised(text)
             value = answered(await self._around.set_aside(requester, result))
@@ -327,6 +357,11 @@ class Broker:
             row.end("stopped", f"{error.code}: {error.for_model()}")
         return _raised(error)
 
+    def _broken(self, row: Row) -> Answer:
+        """The answer to a call that a fault of ours ended; nobody reads what that was."""
+        acted = "; it may have acted" if row.outcome != "queued" else "; it was not sent"
+        return self._stopped(row, ToolcribBug(f"toolcrib broke during this call{acted}"))
+
     def _call(self, row: Row, retry: Retry | None) -> ToolCall:
         return ToolCall(
             name=row.tool,
@@ -335,6 +370,7 @@ class Broker:
             arguments=row.arguments,
             requester=self._requester,
             seen=Seen(contract=row.contract),
+            meta=self._requester.trace,
             retry=retry,
             sent=partial(_is_sent, row),
             flow=row.flow,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from toolcrib.calls.call import Requester
-from toolcrib.codemode.values import ARGUMENTS, NotPlain, plain
+from toolcrib.codemode.plain import ARGUMENTS, NotPlain, plain
 from toolcrib.core.jsontypes import is_object
 from toolcrib.core.quoting import quoted
 from toolcrib.errors import BadArguments, ToolGone

@@ -1,17 +1,21 @@
 """How the parts of this room go together: what all principals share, and what each has alone."""
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass
 
 from toolcrib.calls.calling import Calls
 from toolcrib.catalog.access import CatalogAccess
+from toolcrib.codemode.announcing import Announcing
 from toolcrib.codemode.modules import Modules
 from toolcrib.codemode.output import Telling
 from toolcrib.codemode.programs import Programs, Surroundings
 from toolcrib.codemode.run_code import RunCode
 from toolcrib.codemode.setting_aside import SettingAside
 from toolcrib.codemode.shelf import Shelf
+from toolcrib.codemode.turns import Turns
 from toolcrib.discovery.seams import Enabling
+from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Clock, EntryStore, Keys, Observer, Sandboxes, Sealer
 from toolcrib.settings import Language, Settings
 
@@ -41,6 +45,8 @@ class Coding:
         self._settings = settings
         self._tools = tools
         self._marks = (f"{run}/{number}" for number in itertools.count(1))
+        self._sandboxes = Announcing(tools.sandboxes, tools.observer)
+        self._turns = Turns(settings.code)
         self._shelf = Shelf(
             tools.entries,
             sealer=tools.sealer,
@@ -49,6 +55,12 @@ class Coding:
             seconds=settings.limits.state_seconds,
             run=run,
         )
+
+    async def prepare(self) -> None:
+        """Start the runtimes that are configured; one that cannot run here is left out."""
+        for language in self._languages():
+            with suppress(SandboxUnavailable):
+                await self._sandboxes.sandbox(language).abilities()
 
     def programs(self, access: CatalogAccess, calls: Calls, enabling: Enabling) -> Programs:
         """What runs the programs of the principal of these catalogs; once per principal."""
@@ -59,9 +71,10 @@ class Coding:
                 modules=Modules(access, calls.ledger),
                 pipeline=calls.pipeline,
                 enabling=enabling,
-                sandboxes=tools.sandboxes,
+                sandboxes=self._sandboxes,
                 shelf=self._shelf,
                 telling=Telling(settings, calls.kept.keep),
+                turns=self._turns,
                 set_aside=SettingAside(calls.kept.keep),
                 settings=settings,
                 clock=tools.clock,

@@ -52,6 +52,8 @@ class Row:
     """What the program was told; kept where it may have to be told again."""
     settled: int = 0
     """From 1, in the order in which answers came; 0: there is none yet."""
+    heard: tuple[str, ...] = ()
+    """The servers whose answers the program had when it made the call."""
     flow: str = ""
     """The server whose answers may be part of it, where a person has to agree to that first."""
     size: int = 0

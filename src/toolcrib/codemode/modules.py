@@ -31,7 +31,7 @@ from toolcrib.core.stubs.identifiers import FUNCTIONS, identifiers
 from toolcrib.core.stubs.server_stubs import ServerStubs, ToolStub, module_names, server_stubs
 from toolcrib.discovery.meta.current import looked_up
 from toolcrib.discovery.meta.seams import Spoken
-from toolcrib.discovery.seams import Enabling
+from toolcrib.discovery.seams import Enabling, not_enabled
 from toolcrib.errors import ToolcribError, ToolGone
 from toolcrib.ports import SandboxModule
 from toolcrib.settings import Language
@@ -82,8 +82,12 @@ class Modules:
         requester: Requester,
         *,
         renew: Collection[str] = (),
+        on_demand: Iterable[str] = (),
     ) -> View:
-        """What a program of this text can import of these servers; the catalogs of some anew."""
+        """What a program of this text can import of these servers; the catalogs of some anew.
+
+        Of the servers on demand those that are not among them have to be enabled first.
+        """
         access = self._access
         words = set(_WORD.findall(source))
         by_module = {module: server for server, module in module_names(servers).items()}
@@ -97,7 +101,7 @@ class Modules:
         modules = {TOOLCRIB: _toolcrib(language)}
         callees: dict[str, Callee] = {}
         names: dict[str, Collection[str]] = {TOOLCRIB: (), **dict.fromkeys(by_module, ())}
-        away: dict[str, str] = {}
+        away = _not_enabled(on_demand, by_module, words)
         for module, server in sorted(wanted.items()):
             reading = found.get(server)
             if reading is None or reading.snapshot is None:
@@ -227,6 +231,21 @@ class CalleesOf:
         keys = [] if snapshot is None else [item.key for item in snapshot.items[:_NEAR]]
         what = f"{quoted(server)} has no tool {quoted(tool)}{_meant(near(tool, keys))}"
         return ToolGone(what, server=server, details=gone.details)
+
+
+def _not_enabled(
+    on_demand: Iterable[str], by_module: Mapping[str, str], words: Collection[str]
+) -> dict[str, str]:
+    """Why the modules of servers are not there that nobody enabled, where the text names them."""
+    there = set(by_module.values())
+    hidden = set(on_demand) - there
+    names = module_names(there | hidden) if hidden else {}
+    named = {names[server]: server for server in hidden if names[server] in words}
+    return {
+        module: f"there is no module {quoted(module)}: {not_enabled(server)}"
+        for module, server in named.items()
+        if module not in by_module
+    }
 
 
 def _why(server: str, reading: Reading | None, failed: ToolcribError | None) -> str:

@@ -7,7 +7,7 @@
 Programs handle text of servers, so all of it is text of others: see `core.own_words`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from toolcrib.calls.call import Requester
@@ -15,12 +15,13 @@ from toolcrib.calls.results.cutting import cut_json, written, written_within
 from toolcrib.calls.results.encoding import encode
 from toolcrib.codemode.journal import UNSENT, Row
 from toolcrib.codemode.program_run import Broken, Done
-from toolcrib.codemode.values import RETURNED, NotPlain, plain
-from toolcrib.core.own_words import note, others
-from toolcrib.core.quoting import clipped
+from toolcrib.codemode.said import Said, said
+from toolcrib.core.own_words import note, others, others_in_json
+from toolcrib.core.program.awaiting import unawaited
+from toolcrib.core.quoting import clipped, quoted
 from toolcrib.discovery.meta.one_line import json_line
 from toolcrib.errors import ScriptFailed
-from toolcrib.ports import Place
+from toolcrib.ports import NOWHERE, Place, Unawaited
 from toolcrib.settings import CodeSettings
 
 Keep = Callable[[Requester, bytes, str], Awaitable[str | None]]
@@ -28,8 +29,12 @@ Keep = Callable[[Requester, bytes, str], Awaitable[str | None]]
 
 NOTHING_RAN: Final = "Nothing was executed."
 
-_ENVELOPE: Final = 300
-"""Bytes of a clipped value that are not its beginning."""
+_NOTE: Final = 300
+"""Bytes of the note under a value that is cut."""
+_TRIES: Final = 4
+_UNAWAITED: Final = (
+    "RuntimeError: it returned a call that it did not wait for: write `await` before the call"
+)
 _ROWS: Final = 40
 """Calls that are listed, the last ones of many."""
 _INDENT: Final = "    "
@@ -48,34 +53,52 @@ class Telling:
         self._settings = settings
         self._keep = keep
 
-    async def result(self, requester: Requester, done: Done) -> dict[str, Any]:
+    async def result(self, requester: Requester, done: Done, text: str = "") -> dict[str, Any]:
         """The `CallToolResult` of a program that came to its end.
 
+        Args:
+            requester: For whom a content that is too large is kept.
+            done: How it ended.
+            text: The program, where it is in Python.
+
         Raises:
-            ScriptFailed: What it returned is no JSON.
+            ScriptFailed: It returned calls that it did not wait for.
         """
-        parts = [await self._value(requester, self.returned(done))]
+        returned = self.returned(done, text)
+        parts = await self._value(requester, returned.value)
+        parts += [note(others(remark)) for remark in returned.remarks]
         parts += await self._printed(requester, done.progress.printed, done.progress.printed_bytes)
         parts += _left_open(done.progress.rows)
-        text = "\n".join(filter(None, parts)) or note("it returned nothing and printed nothing")
+        parts += _failed_unseen(done, text)
+        text = "\n".join(parts) or note("it returned nothing and printed nothing")
         return {"content": [{"type": "text", "text": text}]}
 
-    def returned(self, done: Done) -> Any:
+    def returned(self, done: Done, text: str = "") -> Said:
         """What a program returned, as JSON.
 
         Raises:
-            ScriptFailed: It is none.
+            ScriptFailed: There are calls in it that the program did not wait for.
         """
-        try:
-            return plain(done.value, RETURNED)
-        except NotPlain as broken:
-            message = f"TypeError: a program returns JSON values: {broken}"
-            raise self.failure(
-                Broken("raised", message, (), executed=True, progress=done.progress)
-            ) from None
+        returned = said(done.value)
+        if not returned.unawaited:
+            return returned
+        rows = {row.call: row for row in done.progress.rows}
+        lines = text.split("\n")
+        places = {
+            function: Place(line, 0, lines[line - 1])
+            for function, line in unawaited(text).functions.items()
+        }
+        told = [_unawaited(where, what, rows, places) for where, what in returned.unawaited]
+        message = "\n".join([_UNAWAITED, *(line for line, _ in told)])
+        trace = tuple(place for _, place in told[:1] if place.line)
+        failure = Broken("raised", message, trace, executed=True, progress=done.progress)
+        raise self.failure(failure, besides=returned)
 
-    def failure(self, broken: Broken) -> ScriptFailed:
-        """The error for a program that ended otherwise, with the list of its calls."""
+    def failure(self, broken: Broken, besides: Said | None = None) -> ScriptFailed:
+        """The error for a program that ended otherwise, with the list of its calls.
+
+        `besides`: what it returned all the same.
+        """
         rows = broken.progress.rows
         message = clipped_lines(others(broken.message), _MESSAGE)
         if broken.executed:  # a server may have written it, in lines that read like those below
@@ -84,6 +107,8 @@ class Telling:
         lines += _calls(rows) if broken.executed else [NOTHING_RAN]
         if printed := broken.progress.printed:
             lines += [note("it had printed"), others(printed)]
+        if besides is not None:
+            lines += self._besides(besides)
         return ScriptFailed(
             "\n".join(lines),
             details={
@@ -94,26 +119,52 @@ class Telling:
             },
         )
 
-    async def _value(self, requester: Requester, value: Any) -> str:
-        most = self._settings.result_bytes
+    async def _value(self, requester: Requester, value: Any) -> list[str]:
+        """A value, and where it is cut, a note: a value may look like any other thing of ours."""
         # Measured first: to make a large value fit to be read takes long, and nobody would read it.
         if value is None:
-            return ""
+            return []
+        if (shown := self._whole(value)) is not None:
+            return [shown]
+        most = self._settings.result_bytes
+        whole = encode(value)
+        handle = await self._keep(requester, whole, "application/json")
+        where = f"; all of it is {handle}" if handle else ""
+        cut = f"cut: it returned {len(whole):,} bytes (code.result_bytes, {most:,}{where})"
+        return [self._beginning(value), note(cut)]
+
+    def _whole(self, value: Any) -> str | None:
+        """All of a value; None: it is too large."""
+        most = self._settings.result_bytes
         if written_within(value, most) is not None:
             text = others(value) if isinstance(value, str) else ""
             if text and written(text) <= most:
                 return text
-            if len((line := json_line(value)).encode("utf-8", "replace")) <= most:
+            line = others_in_json(json_line(value))
+            if len(line.encode("utf-8", "replace")) <= most:
                 return line
-        whole = encode(value)
-        handle = await self._keep(requester, whole, "application/json")
-        cut: dict[str, Any] = {
-            "truncated": True,
-            "total_bytes": len(whole),
-            "handle": handle,
-            "preview": cut_json(value, most - _ENVELOPE),
-        }
-        return json_line(cut)
+        return None
+
+    def _beginning(self, value: Any) -> str:
+        """Valid JSON of the same kind; where escapes make it too long, of less of it."""
+        most = room = self._settings.result_bytes - _NOTE
+        for _ in range(_TRIES):
+            line = others_in_json(json_line(cut_json(value, room)))
+            size = len(line.encode("utf-8", "replace"))
+            if size <= most:
+                return line
+            room = room * most // size
+        return "null"
+
+    def _besides(self, returned: Said) -> list[str]:
+        """What a program returned that failed all the same; empty: nothing."""
+        if returned.value is None:
+            return []
+        whole = self._whole(returned.value)
+        how = " (cut)" if whole is None else ""
+        shown = self._beginning(returned.value) if whole is None else whole
+        remarks = (note(others(remark)) for remark in returned.remarks)
+        return [note(f"it had returned, but for that{how}"), shown, *remarks]
 
     async def _printed(self, requester: Requester, text: str, size: int) -> list[str]:
         if not size:
@@ -161,6 +212,38 @@ def _left_open(rows: tuple[Row, ...]) -> list[str]:
         return []
     what = f"{len(open_)} call{'s' * (len(open_) != 1)} had no answer when it ended"
     return [note(what), *(others(row.told()) for row in open_[:_ROWS])]
+
+
+def _failed_unseen(done: Done, text: str) -> list[str]:
+    """What is to be said of calls that failed, where nobody is seen to wait for them."""
+    rows = done.progress.rows
+    failed = [it for it in rows if it.outcome in {"raised", "stopped"} and it.detail != UNSENT]
+    places = unawaited(text).places if failed else ()
+    failed = [
+        row
+        for row in failed
+        if row.call in done.untaken or (row.place.line, row.place.column) in places
+    ]
+    if not failed:
+        return []
+    count = len(failed)
+    what = f"{count} call{'s' * (count != 1)} that it does not seem to wait for failed"
+    shown = _alike(tuple(failed))[:_ROWS]
+    return [note(what), *(others(first.told(last.number)) for first, last in shown)]
+
+
+def _unawaited(
+    where: str, what: Unawaited, rows: Mapping[int, Row], places: Mapping[str, Place]
+) -> tuple[str, Place]:
+    """What was not waited for, in a line, and where it was called."""
+    row = rows.get(what.call) if what.call else None
+    if row is not None:
+        called, place = f"call {row.number}, {quoted(row.server)} {quoted(row.tool)}", row.place
+    else:
+        called = quoted(f"{what.function}(...)") if what.function else "a call"
+        place = places.get(what.function, NOWHERE)
+    at = f" (line {place.line})" if place.line else ""
+    return f"{where} is {called}{at}", place
 
 
 def _alike(rows: tuple[Row, ...]) -> list[tuple[Row, Row]]:

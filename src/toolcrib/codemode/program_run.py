@@ -16,8 +16,10 @@ from toolcrib.codemode.journal import Journal
 from toolcrib.codemode.printout import Printout
 from toolcrib.codemode.progress import START, Progress
 from toolcrib.codemode.replay import StepsApart
+from toolcrib.codemode.session import Session
+from toolcrib.codemode.turns import Turn
 from toolcrib.codemode.wall_clock import WallClock
-from toolcrib.errors import SnapshotRefused
+from toolcrib.errors import SandboxUnavailable, SnapshotRefused, TooBusy, ToolcribError
 from toolcrib.ports import (
     Abilities,
     Answer,
@@ -29,13 +31,15 @@ from toolcrib.ports import (
     Place,
     Printed,
     Program,
-    Running,
     Sandbox,
     Waits,
 )
 from toolcrib.ports import Progress as Steps
 
-Why = FailedWhy | Literal["wall_seconds", "not_deterministic", "outdated", "not_kept"]
+Why = (
+    FailedWhy
+    | Literal["wall_seconds", "question_seconds", "not_deterministic", "outdated", "not_kept"]
+)
 """`outdated`: it waited in another version of its runtime. `not_kept`: it could not be kept while
 it waited for a person."""
 
@@ -47,6 +51,8 @@ class Done:
     value: Any
     """Unchecked."""
     progress: Progress
+    untaken: frozenset[int] = frozenset()
+    """Calls whose failure nobody took, as the runtime says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +78,14 @@ Ending = Done | Broken | Aside
 _STEPS_APART: Final = (
     "the program was run again after a person had answered, and did not take the same steps"
 )
+_CANNOT_WAIT: Final = "a person has to be asked, and the program cannot wait"
 _NEXT_STEP: Final = 2.0
 """Seconds in which a program that waits for calls alone comes to what it did before, if ever: what
 it does without the runtime knowing (hashing, packing) takes less."""
+_SETTLED: Final = 0.5
+"""Seconds that a question is out, and the program waits, before it leaves its worker to others: a
+person answers no sooner, and calls that come back meanwhile cost no snapshot each."""
+_NO_SNAPSHOTS: Final = "its runtime cannot put programs aside"
 
 
 class ProgramRun:
@@ -111,6 +122,10 @@ class ProgramRun:
         self._snapshot = before.snapshot
         self._waits = anyio.Event()
         """Set while nothing of the program goes on, as it says itself."""
+        self._asks = requester.ask is not None
+        """Whether a person can be asked while it runs."""
+        self._cut: Broken | None = None
+        """Why it was broken off."""
         again = before if before.snapshot is not None else START
         self._printout = Printout(settings.print_bytes, again.printed, again.printed_bytes)
         self._broker = Broker(
@@ -129,62 +144,144 @@ class ProgramRun:
         """How far it is."""
         return self._progress()
 
-    async def end(self, program: Program) -> Ending:
+    async def end(self, program: Program, turn: Turn) -> Ending:
         """Run it; cancelled, it is killed with the calls that are under way.
 
         Raises:
             SandboxUnavailable, TooBusy, SnapshotRefused: As `Sandbox.open` does.
         """
+        ending: Ending | None = None
+        refused: ToolcribError | None = None
+        session = Session(self._sandbox, program, turn)
         with self._clock.running():
-            async with self._sandbox.open(program, snapshot=self._snapshot) as running:
-                return await self._ended(running)
-        most = self._settings.wall_seconds
-        message = f"TimeoutError: it took longer than code.wall_seconds allows ({most:g} s)"
-        return self._broken("wall_seconds", message)
+            async with anyio.create_task_group() as tasks:
+                try:
+                    async with session.opened(self._snapshot):
+                        self._begin(session, tasks)
+                        ending = await self._followed(session, tasks)
+                        tasks.cancel_scope.cancel()
+                except (SandboxUnavailable, TooBusy, SnapshotRefused) as error:
+                    refused = error  # not in a group
+        if refused is not None:
+            raise refused
+        if ending is None and self._clock.ran_out:
+            most = self._settings.wall_seconds
+            message = f"TimeoutError: it took longer than code.wall_seconds allows ({most:g} s)"
+            return self._broken("wall_seconds", message)
+        return ending or self._cut or self._cut_for_a_person()
 
-    async def _ended(self, running: Running) -> Ending:
-        async with anyio.create_task_group() as tasks:
-            if self._snapshot is not None:
-                self._broker.go_on(running.answer, tasks)
-            if not self._snapshots:
-                tasks.start_soon(self._watch, tasks.cancel_scope)
-            ending = await self._followed(running, tasks)
-            tasks.cancel_scope.cancel()
-            return ending
-        return Aside(self._progress())  # it was the watch that cancelled
+    def _begin(self, session: Session, tasks: TaskGroup) -> None:
+        """What goes on beside the program."""
+        if self._snapshot is not None:
+            self._broker.go_on(session.answer, tasks)
+        if not self._snapshots:
+            session.stay(_NO_SNAPSHOTS)
+            tasks.start_soon(self._watch, tasks.cancel_scope)
+        if self._asks:
+            tasks.start_soon(self._watch_question, session, tasks.cancel_scope)
 
-    async def _followed(self, running: Running, tasks: TaskGroup) -> Ending:
+    def _cut_for_a_person(self) -> Ending:
+        """The end of a program that was cut off because it waits for a person."""
+        if lost := self._broker.retelling.lost:
+            return self._broken("not_kept", f"{_CANNOT_WAIT}: {lost}")
+        return Aside(self._progress())
+
+    async def _followed(self, session: Session, tasks: TaskGroup) -> Ending:
         """What comes of its events."""
         astray = False
         while True:
             await anyio.lowlevel.checkpoint()  # a flood of events is no reason to be deaf
             try:
-                event = await self._next(running, _NEXT_STEP if astray else math.inf)
+                event = await self._next(session, _NEXT_STEP if astray else math.inf)
             except StepsApart as apart:
                 return self._broken("not_deterministic", f"{_STEPS_APART}: {apart}")
             astray = isinstance(event, Waits) and self._broker.replay.in_vain(event.ids)
             match event:
                 case Called():
                     self._goes_on()
-                    self._broker.serve(event, partial(self._answer, running), tasks)
+                    self._broker.serve(event, partial(self._answer, session), tasks)
                 case Printed(text, dropped):
                     self._printout.miss(dropped)
                     self._printout.add(text)
                 case Waits(ids):
                     self._waits.set()
-                    if await self._is_stuck(ids):
-                        return await self._put_aside(running)
+                    if (ending := await self._waited(session, ids)) is not None:
+                        return ending
                 case Finished() | Failed():
                     return self._told_end(event)
 
-    async def _put_aside(self, running: Running) -> Ending:
-        try:
-            return Aside(self._progress(await running.snapshot()))
-        except SnapshotRefused as refused:
-            what = f"a person has to be asked, and the program cannot wait: {refused.message}"
-            return self._broken("not_kept", what)
+    async def _waited(self, session: Session, ids: Collection[int]) -> Ending | None:
+        """See a program through its wait for these calls, in its worker or away from it.
 
-    async def _next(self, running: Running, seconds: float) -> Event:
+        None: it goes on. Its ending where it has to wait for a person who is asked later.
+        """
+        if not (self._snapshots and ids):
+            return None
+        try:
+            away = await self._gives_way(session, ids) and await session.leave()
+            if await self._is_stuck(ids):
+                return Aside(self._progress(await session.snapshot()))
+        except SnapshotRefused as refused:
+            return self._broken("not_kept", f"{_CANNOT_WAIT}: {refused.message}")
+        return await self._come_back(session) if away else None
+
+    async def _come_back(self, session: Session) -> Broken | None:
+        """Go on in a worker; None: it does."""
+        try:
+            with self._clock.paused():
+                await session.come_back()
+        except (SandboxUnavailable, SnapshotRefused, TooBusy) as lost:
+            what = "a person was asked, and the program left its worker and cannot go on"
+            return self._broken("not_kept", f"{what}: {lost.message}")
+        return None
+
+    async def _gives_way(self, session: Session, ids: Collection[int]) -> bool:
+        """Whether it has promised its worker to others, before one of these calls came back."""
+        while self._asks and self._waits_for(ids) and not self._broker.stuck:
+            async with anyio.create_task_group() as watching:
+                watching.start_soon(self._watch_turn, session, watching.cancel_scope)
+                await self._is_stuck(ids)
+                watching.cancel_scope.cancel()
+            if self._waits_for(ids) and not self._broker.stuck and session.turn.gives_way():
+                return True
+        return False
+
+    async def _watch_turn(self, session: Session, scope: anyio.CancelScope) -> None:
+        """Cancel once a person is being asked and others wait for the worker."""
+        while not session.stays.is_set():
+            await self._clock.standing()
+            await session.turn.wanted()
+            if self._clock.stands:
+                await anyio.sleep(_SETTLED)
+                if self._clock.stands:
+                    scope.cancel()
+                    return
+
+    async def _watch_question(self, session: Session, scope: anyio.CancelScope) -> None:
+        """Break off a program that cannot leave its worker, and has a person asked for too long."""
+        await session.stays.wait()
+        most = self._clock.stood + self._settings.question_seconds
+        while True:
+            await self._clock.standing()
+            await session.turn.wanted(by_others=True)
+            left = most - self._clock.stood
+            if left > 0:
+                await anyio.sleep(left)
+            elif self._clock.stands and session.turn.gives_way(by_others=True):
+                self._cut = self._asked_too_long(session.why_it_stays)
+                scope.cancel()
+                return
+
+    def _asked_too_long(self, why: str) -> Broken:
+        most = self._settings.question_seconds
+        return self._broken(
+            "question_seconds",
+            f"TimeoutError: a person was asked for longer than code.question_seconds allows "
+            f"({most:g} s) while others waited for a worker, and it could not leave its own "
+            f"meanwhile: {why}",
+        )
+
+    async def _next(self, session: Session, seconds: float) -> Event:
         """The following event of a program that does what it did before.
 
         Raises:
@@ -192,7 +289,7 @@ class ProgramRun:
         """
         replay = self._broker.replay
         with anyio.move_on_after(seconds):
-            event = await running.next()
+            event = await session.next()
             if isinstance(event, Finished) and not replay.over:
                 raise replay.apart()
             return event
@@ -202,19 +299,19 @@ class ProgramRun:
         if isinstance(last, Failed):
             return self._broken(last.why, last.message, last.trace, executed=last.executed)
         self._journal.cancel_open()
-        return Done(last.value, self._progress())
+        return Done(last.value, self._progress(), last.untaken)
 
     async def _is_stuck(self, ids: Collection[int]) -> bool:
         """Whether a program that waits for these calls waits for a person; else one is answered."""
-        while self._snapshots and ids and self._unanswered.issuperset(ids):
+        while self._waits_for(ids):
             if self._broker.stuck:
                 return True
             await self._broker.moved()
         return False
 
-    @property
-    def _unanswered(self) -> set[int]:
-        return {row.call for row in self._journal.rows if row.open}
+    def _waits_for(self, ids: Collection[int]) -> bool:
+        """Whether none of these calls is answered."""
+        return {row.call for row in self._journal.rows if row.open}.issuperset(ids)
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         """End a program that cannot be put aside once it waits for a person.
@@ -231,9 +328,9 @@ class ProgramRun:
                 scope.cancel()
                 return
 
-    def _answer(self, running: Running, id_: int, answer: Answer) -> None:
+    def _answer(self, session: Session, id_: int, answer: Answer) -> None:
         self._goes_on()
-        running.answer(id_, answer)
+        session.answer(id_, answer)
 
     def _goes_on(self) -> None:
         if self._waits.is_set():

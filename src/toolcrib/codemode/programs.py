@@ -27,7 +27,8 @@ from toolcrib.codemode.turns import Turns
 from toolcrib.core.canonical import canonical
 from toolcrib.core.fingerprint import hashed
 from toolcrib.core.program.problem import Problem
-from toolcrib.core.program.python import Bounds, Checked, check_python, too_large
+from toolcrib.core.program.python import Bounds, Checked, check_python
+from toolcrib.core.program.typescript import check_typescript
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.discovery.seams import Enabling
 from toolcrib.errors import (
@@ -37,6 +38,7 @@ from toolcrib.errors import (
     StoreUnreachable,
     TooBusy,
     ToolcribBug,
+    ToolcribError,
 )
 from toolcrib.facts import ProgramEnded, ProgramStarted
 from toolcrib.ports import Abilities, Clock, Observer, Program, Sandboxes
@@ -56,6 +58,11 @@ class Source:
     text: str
 
     @property
+    def in_python(self) -> str:
+        """The text, where it is in Python; else nothing."""
+        return self.text if self.language == "python" else ""
+
+    @property
     def mark(self) -> str:
         """Equal for equal programs."""
         return hashed(canonical([self.language, self.text]))
@@ -72,6 +79,8 @@ class Surroundings:
     sandboxes: Sandboxes
     shelf: Shelf
     telling: Telling
+    turns: Turns
+    """At the workers; one for everybody."""
     set_aside: SetAside
     settings: CodeSettings
     clock: Clock
@@ -106,7 +115,6 @@ class Programs:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self.modules = around.modules
-        self._turns = Turns(around.settings)
 
     async def run(
         self,
@@ -120,7 +128,7 @@ class Programs:
         Raises:
             ScriptFailed: It was not run, or ended in an error; it lists its calls.
             SandboxUnavailable: Programs of this language cannot run here.
-            TooBusy: All workers are taken.
+            TooBusy: No worker became free for it in time, or too many of its caller's wait.
             RetryRefused: What it brings back is not good for this program.
             StoreUnreachable: Nobody knows what it brings back.
         """
@@ -137,8 +145,10 @@ class Programs:
         begun, ending = await self._first(source, replace(requester, takes_rounds=False))
         match ending:
             case Done(_, progress) as done:
+                returned = self._around.telling.returned(done, source.in_python)
                 return Ran(
-                    value=self._around.telling.returned(done),
+                    value=returned.value,
+                    remarks=returned.remarks,
                     printed=progress.printed,
                     printed_bytes=progress.printed_bytes,
                     calls=tuple(map(told_row, progress.rows)),
@@ -168,7 +178,12 @@ class Programs:
         abilities = await sandbox.abilities()
         servers = await around.enabling.searchable(requester)
         view = await self.modules.view(
-            source.text, source.language, servers, requester, renew=renew
+            source.text,
+            source.language,
+            servers,
+            requester,
+            renew=renew,
+            on_demand=around.enabling.on_demand,
         )
         checked = await self._checked(source, abilities, view.names, view.away)
         run = around.marks()
@@ -179,6 +194,7 @@ class Programs:
             checked=around.settings.type_check and abilities.type_check,
             started_at=around.clock.now().wall if frozen else None,
             seed=run if frozen else "",
+            away=view.away,
         )
         return _Begun(
             run,
@@ -205,6 +221,7 @@ class Programs:
             checked=False,
             started_at=aside.started_at,
             seed=aside.seed,
+            away=aside.away,
         )
         return _Begun(
             aside.run,
@@ -227,10 +244,28 @@ class Programs:
         begun = await self._gone_on(source, requester, taken, abilities)
         try:
             ending = await self._ended(begun, requester, progress)
-        except (SandboxUnavailable, TooBusy):
-            await around.shelf.put_back(requester, taken)
+        except (SandboxUnavailable, TooBusy) as error:
+            await self._wait_on(requester, taken, error)
             raise
         return await self._told(ending, begun, requester)
+
+    async def _wait_on(self, requester: Requester, taken: Taken, why: ToolcribError) -> None:
+        """Let a program that cannot go on now wait on; raises `ScriptFailed` where it cannot."""
+        try:
+            await self._around.shelf.put_back(requester, taken)
+        except StoreUnreachable as error:
+            progress = taken.program.progress
+            for row in progress.rows:
+                if row.number in taken.retries:
+                    row.end("stopped", "what was answered to its question is lost")
+            what = (
+                f"the program cannot go on now ({why.for_model()}), and it cannot wait on: "
+                f"{error.for_model()}; what was answered is lost: run it anew, without "
+                "requestState and inputResponses"
+            )
+            failure = self._around.telling.failure(_given_up("not_kept", what, progress))
+            failure.operator_note = error.for_operator()
+            raise failure from None
 
     async def _checked(
         self,
@@ -241,11 +276,10 @@ class Programs:
     ) -> Checked:
         """What can be said of the text alone."""
         settings = self._around.settings
-        if source.language == "typescript":
-            large = too_large(source.text, settings.source_bytes)
-            return Checked(source.text, () if large is None else (large,))
 
         def check() -> Checked:
+            if source.language == "typescript":
+                return check_typescript(source.text, settings.source_bytes, away=away)
             return check_python(
                 source.text,
                 Bounds(settings.source_bytes, settings.source_depth),
@@ -279,8 +313,8 @@ class Programs:
         )
         why = "cancelled"
         try:
-            async with self._turns.turn(requester.principal):
-                ending = await run.end(begun.program)
+            async with around.turns.turn(requester.principal, language) as turn:
+                ending = await run.end(begun.program, turn)
             why = _outcome(ending)
         except SnapshotRefused as refused:
             why = "snapshot_refused"
@@ -298,7 +332,7 @@ class Programs:
         around = self._around
         match ending:
             case Done():
-                return await around.telling.result(requester, ending)
+                return await around.telling.result(requester, ending, begun.source.in_python)
             case Broken():
                 raise around.telling.failure(_with_modules(ending, begun.renamed))
             case Aside(progress):
@@ -311,12 +345,15 @@ class Programs:
                     begun.program.seed,
                     progress,
                     tuple(begun.program.modules),
+                    begun.program.away,
                 )
                 try:
                     return await around.shelf.put(requester, begun.source.mark, aside)
                 except (LimitExceeded, StoreUnreachable) as error:
                     what = f"a person has to be asked, and {error.for_model()}"
-                    raise around.telling.failure(_given_up("not_kept", what, progress)) from None
+                    failure = around.telling.failure(_given_up("not_kept", what, progress))
+                    failure.operator_note = error.for_operator()
+                    raise failure from None
 
 
 def _unexecuted(problems: tuple[Problem, ...]) -> Broken:
@@ -352,6 +389,6 @@ def _with_modules(broken: Broken, renamed: Mapping[str, str]) -> Broken:
     """What the types of a program said, and which modules its servers are where it does not say."""
     if broken.why != "types" or not renamed:
         return broken
-    known = [f"{quoted(module)} ({quoted(server)})" for server, module in sorted(renamed.items())]
-    message = f"{broken.message}\nModules of servers: {enumerated(known)}."
+    known = [f"{quoted(server)} is {quoted(module)}" for server, module in sorted(renamed.items())]
+    message = f"{broken.message}\nThe module of server {enumerated(known)}: import from there."
     return replace(broken, message=message)

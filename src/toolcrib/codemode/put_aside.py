@@ -8,7 +8,7 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolcrib.codemode.callees import Callee
@@ -38,6 +38,8 @@ class PutAside:
     progress: Progress
     modules: tuple[str, ...] = ()
     """The names of what it could import."""
+    away: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why modules were not there that it names."""
 
     @property
     def bulk(self) -> int:
@@ -61,6 +63,7 @@ class PutAside:
             "started_at": self.started_at,
             "seed": self.seed,
             "modules": self.modules,
+            "away": dict(self.away),
             "rows": [_row(row, told=told) for row in progress.rows],
             "printed": progress.printed,
             "printed_bytes": progress.printed_bytes,
@@ -99,6 +102,7 @@ class PutAside:
                 asked={int(number): it for number, it in head["asked"].items()},
             ),
             modules=tuple(head["modules"]),
+            away=head["away"],
         )
 
 
@@ -113,6 +117,7 @@ def _row(row: Row, *, told: bool) -> dict[str, Any]:
         "place": [row.place.line, row.place.column],
         "outcome": row.outcome,
         "detail": row.detail,
+        "heard": row.heard,
         "flow": row.flow,
         "size": row.size,
         "settled": row.settled,
@@ -140,6 +145,7 @@ def _read_row(written: Mapping[str, Any]) -> Row:
         place=Place(line, column),
         outcome=outcome,
         detail=written["detail"],
+        heard=tuple(written["heard"]),
         flow=written["flow"],
         size=written["size"],
         answer=_answer(written),

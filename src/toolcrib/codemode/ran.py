@@ -20,3 +20,5 @@ class Ran:
     details of `ScriptFailed` have them."""
     seconds: float
     """Of its wall clock, without what it waited for a person."""
+    remarks: tuple[str, ...] = ()
+    """What of the value JSON cannot say, or says otherwise, each with its place."""

@@ -25,7 +25,7 @@ LACKED: Final = (
     "exception classes",
     "yield",
     "del",
-    "next",
+    "next(generator)",
     "property",
     "asyncio.create_task",
     "asyncio.wait_for",

@@ -3,11 +3,13 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from toolcrib.calls.call import Requester
 from toolcrib.codemode.output import Keep
 from toolcrib.core.jsontypes import is_array, is_object
+
+_OURS: Final = frozenset({"handle", "bytes"})
 
 
 class SettingAside:
@@ -29,14 +31,18 @@ class SettingAside:
         return {**result, "content": blocks}
 
     async def _block(self, requester: Requester, block: Any) -> Any:
-        if not is_object(block):
+        if not is_object(block) or block.get("type") == "text":
             return block
+        block = _unclaimed(block)
         if block.get("type") in {"image", "audio"}:
             return await self._bytes(requester, block, "data")
         resource = block.get("resource")
-        if block.get("type") == "resource" and is_object(resource) and "blob" in resource:
-            return {**block, "resource": await self._bytes(requester, resource, "blob")}
-        return block
+        if block.get("type") != "resource" or not is_object(resource):
+            return block
+        resource = _unclaimed(resource)
+        if "blob" in resource:
+            resource = await self._bytes(requester, resource, "blob")
+        return {**block, "resource": resource}
 
     async def _bytes(
         self, requester: Requester, holder: Mapping[str, Any], member: str
@@ -51,3 +57,8 @@ class SettingAside:
         )
         rest = {key: it for key, it in holder.items() if key != member}
         return {**rest, "handle": kept, "bytes": len(raw)}
+
+
+def _unclaimed(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """What a server sent, without members that say what toolcrib keeps of it."""
+    return {key: it for key, it in holder.items() if key not in _OURS}

@@ -10,6 +10,7 @@ that bring the same state one goes on.
 
 import itertools
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -19,14 +20,15 @@ from anyio import to_thread
 from toolcrib.calls.call import Requester, Retry
 from toolcrib.calls.ledger.owners import Owners
 from toolcrib.codemode.put_aside import PutAside
+from toolcrib.codemode.room import Room
 from toolcrib.core.canonical import canonical
 from toolcrib.core.jsontypes import is_object
-from toolcrib.errors import LimitExceeded, RetryRefused
+from toolcrib.errors import LimitExceeded, RetryRefused, StoreUnreachable
 from toolcrib.ports import EntryStore, Keys, Sealer
 from toolcrib.protocol.mrtr import MOST_QUESTIONS
 from toolcrib.settings import CodeSettings
 
-_PURPOSE: Final = "toolcrib/program/1"
+_PURPOSE: Final = "toolcrib/program/2"
 """Grows with the shape of what is kept, so that no process reads what another version wrote."""
 
 _SPACE: Final = "programs"
@@ -76,19 +78,26 @@ class Shelf:
         self._owners = Owners(keys, "programs")
         self._settings = settings
         self._seconds = seconds
+        self._room = Room(entries, self._owners.digest("all"), settings, seconds)
         self._names = (f"{run}/{number}" for number in itertools.count(1))
 
     async def put(self, requester: Requester, mark: str, program: PutAside) -> dict[str, Any]:
         """Keep a program; the `input_required` result that asks for what it waits for.
 
         Raises:
-            LimitExceeded: It is larger than may be kept.
+            LimitExceeded: It is larger than may be kept, or too much is kept already.
             StoreUnreachable: It cannot be kept now.
         """
         program, questions = _asked(program)
         bound, name = self._bound(requester, mark), next(self._names)
         sealed = await _off_loop(program.bulk, partial(self._sealed, program, bound))
-        await self._keep(requester, name, sealed)
+        owner, key = self._owners.principal(requester), self._key(requester, name)
+        await self._room.take(owner, key, len(sealed))
+        try:
+            await self._keep(owner, key, sealed)
+        except StoreUnreachable:
+            await self._leave(key)
+            raise
         state = self._sealer.seal(name.encode(), bound=bound, lifetime=self._seconds)
         return {
             "resultType": "input_required",
@@ -115,6 +124,7 @@ class Shelf:
         sealed = await self._entries.take(_SPACE, self._owners.principal(requester), key)
         program = None
         if sealed is not None:
+            await self._leave(key)
             program = await _off_loop(len(sealed), partial(self._unsealed, sealed, bound))
         if sealed is None or program is None:
             raise self._refused("was used already, or had to make room for another one")
@@ -126,16 +136,18 @@ class Shelf:
         Raises:
             StoreUnreachable: It is lost.
         """
-        await self._keep(requester, taken.name, taken.sealed)
+        owner, key = self._owners.principal(requester), self._key(requester, taken.name)
+        await self._keep(owner, key, taken.sealed)
+        with suppress(StoreUnreachable):  # the answer of a person is worth more than the count
+            await self._room.take_back(owner, key, len(taken.sealed))
 
-    async def _keep(self, requester: Requester, name: str, sealed: bytes) -> None:
-        await self._entries.put(
-            _SPACE,
-            self._owners.principal(requester),
-            {self._key(requester, name): sealed},
-            lifetime=self._seconds,
-            most=self._settings.suspended,
-        )
+    async def _keep(self, owner: str, key: str, sealed: bytes) -> None:
+        most = self._settings.suspended
+        await self._entries.put(_SPACE, owner, {key: sealed}, lifetime=self._seconds, most=most)
+
+    async def _leave(self, key: str) -> None:
+        with suppress(StoreUnreachable):  # then it is left when it expires
+            await self._room.leave(key)
 
     def _sealed(self, program: PutAside, bound: bytes) -> bytes:
         raw = program.to_bytes()

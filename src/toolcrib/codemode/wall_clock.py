@@ -20,6 +20,10 @@ class WallClock:
         self._used = used
         self._pauses = 0
         self._since: float | None = None
+        self._stood = 0.0
+        self._stands_since = 0.0
+        self._stopped = anyio.Event()
+        """Set while it stands still."""
         self._scope = anyio.CancelScope()
 
     @property
@@ -28,6 +32,21 @@ class WallClock:
         if self._pauses or self._since is None:
             return self._used
         return self._used + anyio.current_time() - self._since
+
+    @property
+    def stands(self) -> bool:
+        """Whether it stands still."""
+        return self._pauses > 0
+
+    @property
+    def stood(self) -> float:
+        """Seconds that it stood still, all together."""
+        now = anyio.current_time() - self._stands_since if self.stands else 0.0
+        return self._stood + now
+
+    async def standing(self) -> None:
+        """Return when it stands still."""
+        await self._stopped.wait()
 
     @property
     def ran_out(self) -> bool:
@@ -48,14 +67,19 @@ class WallClock:
         try:
             yield
         finally:
+            stood = self.stood
             self._pauses -= 1
-            if not self._pauses:
+            if not self.stands:
+                self._stood = stood
+                self._stopped = anyio.Event()
                 self._go_on()
 
     def _stop(self) -> None:
-        if not self._pauses:
+        if not self.stands:
             self._used = self.used
             self._scope.deadline = inf
+            self._stands_since = anyio.current_time()
+            self._stopped.set()
         self._pauses += 1
 
     def _go_on(self) -> None:

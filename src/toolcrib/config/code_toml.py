@@ -16,7 +16,9 @@ from toolcrib.settings import CodeSettings, FlowRule, FlowVerdict, Language
 
 CODE_KEYS: Final = frozenset(field.name for field in fields(CodeSettings))
 FLOW_KEYS: Final = frozenset({"source", "target", "verdict"})
-_FROM_0: Final = frozenset({"print_bytes", "sleep_seconds", "suspended"})
+_FROM_0: Final = frozenset(
+    {"print_bytes", "question_seconds", "queued", "sleep_seconds", "suspended"}
+)
 
 
 def read_flows(node: Node, report: Report) -> tuple[FlowRule, ...]:

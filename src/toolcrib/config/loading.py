@@ -1,6 +1,7 @@
 """Files and environment in, settings and problems out: a bad entry costs itself and no other."""
 
 import logging
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import Any, Literal
 from toolcrib.config.document import Node
 from toolcrib.config.entry import Entry, read_entry
 from toolcrib.config.expansion import Scope
+from toolcrib.config.exposure_toml import warn_of_strangers
 from toolcrib.config.locations import (
     PROJECT_FILES,
     USER_FILES,
@@ -160,6 +162,9 @@ class _Interpretation:
                 servers.append(server)
         report = Report()
         skills = () if self._skills is None else read_skills(self._skills, entries, report)
+        if self._wide.exposure.pinned and self._wide.gateway.names == "qualified":
+            pinned = self._root.table["exposure"].table["pinned"]
+            warn_of_strangers(pinned, entries, self._wide.limits.name_length, report)
         self._problems += report.problems
         path = self._wide.store_path or str(default_store_path(self._env, self._home))
         settings = Settings(
@@ -260,10 +265,14 @@ class _Interpretation:
                 self._problems += report.problems
 
     def _sorted_problems(self) -> tuple[Problem, ...]:
-        """File by file and line by line, each once."""
+        """File by file and line by line, each once; what concerns a whole file comes last.
+
+        For that is what follows from the problems before it.
+        """
         order = {str(source.path): place for place, source in enumerate(self._sources)}
         once = dict.fromkeys(self._problems)
-        return tuple(sorted(once, key=lambda it: (order.get(it.file, -1), it.line or 0)))
+        last = math.inf
+        return tuple(sorted(once, key=lambda it: (order.get(it.file, -1), it.line or last)))
 
 
 def load_settings(*files: str | Path) -> Settings:

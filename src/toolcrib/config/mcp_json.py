@@ -19,7 +19,7 @@ from toolcrib.config.document import Node, repeated_keys
 from toolcrib.config.entry import LAUNCH_KEYS, Entry, read_entry
 from toolcrib.config.expansion import Scope
 from toolcrib.config.problem import Problem, Report
-from toolcrib.config.typed import kind_of
+from toolcrib.config.typed import kind_of, nearest
 
 _CONTAINERS: Final = ("mcpServers", "servers", "mcp.servers")
 _HOST_ONLY: Final = frozenset(
@@ -114,4 +114,5 @@ def _warn_of_unknown_keys(entries: list[Entry], report: Report) -> None:
     for key, using in sorted(users.items()):
         first = using[0].node.table[key]
         more = f", and {len(using) - 1} more like it" if len(using) > 1 else ""
-        report.warn(first, f"is not used{more}", _ELSEWHERE.get(key, _UNKNOWN))
+        remedy = _ELSEWHERE.get(key) or nearest(key, LAUNCH_KEYS, otherwise=_UNKNOWN)
+        report.warn(first, f"is not used{more}", remedy)

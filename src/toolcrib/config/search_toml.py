@@ -47,7 +47,9 @@ def read_search(node: Node, scope: Scope, report: Report) -> SearchSettings:
 def _subagent(node: Node, scope: Scope, report: Report) -> SubagentSettings | None:
     inner = Report(report.entry)
     found = _read_subagent(node, scope, inner)
-    report.problems += inner.problems
+    for problem in inner.problems:
+        left = ", so no small model is asked" if problem.severity == "error" else ""
+        report.problems.append(replace(problem, message=f"{problem.message}{left}"))
     return None if inner.failed else found
 
 

@@ -17,10 +17,10 @@ server, an error at the top of the file, in `[approval]` or in a flow costs all 
 another table leaves the default of that key in place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from toolcrib.config import typed
 from toolcrib.config.approval_toml import read_approval
@@ -31,6 +31,7 @@ from toolcrib.config.expansion import Scope
 from toolcrib.config.exposure_toml import read_exposure
 from toolcrib.config.fields import Fields
 from toolcrib.config.http_address import parse_http_address
+from toolcrib.config.kept_default import KeptDefault
 from toolcrib.config.problem import Report
 from toolcrib.config.search_toml import read_search
 from toolcrib.core.naming import SHORTEST_LIMIT
@@ -51,6 +52,7 @@ from toolcrib.settings import (
     Reconnect,
     Relayed,
     SearchSettings,
+    StoreSettings,
     Strategy,
     ToolFilter,
     Waits,
@@ -105,6 +107,8 @@ _NAME_LENGTHS: Final = range(SHORTEST_LIMIT, 129)
 """Longer names are no valid names of tools (MCP 2026-07-28, tools: tool names)."""
 MEMORY: Final = ":memory:"
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Wide:
@@ -137,22 +141,26 @@ def read_wide(root: Node, scope: Scope, report: Report) -> Wide:
         approval = read_approval(tables["approval"], report)
     flows = read_flows(tables["code"], report) if "code" in tables else ()
     sound = not report.failed
-    gateway = _gateway(tables["gateway"], report) if "gateway" in tables else GatewaySettings()
-    limits = _limits(tables["limits"], report) if "limits" in tables else Limits()
-    waits = _waits(tables["waits"], Waits(), report) if "waits" in tables else Waits()
-    again = tables.get("reconnect")
-    reconnect = Reconnect() if again is None else _reconnect(again, Reconnect(), report)
-    path = _store_path(tables["store"], scope, report) if "store" in tables else None
-    shown, sought, dynamic = ExposureSettings(), SearchSettings(), DynamicSettings()
-    if "exposure" in tables:
-        shown = read_exposure(tables["exposure"], report)
-    if "search" in tables:
-        sought = read_search(tables["search"], scope, report)
-    if "dynamic" in tables:
-        dynamic = typed.numbers(tables["dynamic"], dynamic, report)
-    code = read_code(tables["code"], flows, report) if "code" in tables else CodeSettings()
+    path = None
+    if "store" in tables:
+        path = _store_path(tables["store"], scope, KeptDefault(report, StoreSettings(None)))
+
+    def read(table: str, base: T, reader: Callable[[Node, Report], T]) -> T:
+        return reader(tables[table], KeptDefault(report, base)) if table in tables else base
+
+    waits, again, dynamic = Waits(), Reconnect(), DynamicSettings()
     return Wide(
-        gateway, limits, waits, reconnect, path, approval, shown, sought, dynamic, code, sound=sound
+        gateway=read("gateway", GatewaySettings(), _gateway),
+        limits=read("limits", Limits(), _limits),
+        waits=read("waits", waits, lambda node, it: _waits(node, waits, it)),
+        reconnect=read("reconnect", again, lambda node, it: _reconnect(node, again, it)),
+        store_path=path,
+        approval=approval,
+        exposure=read("exposure", ExposureSettings(), read_exposure),
+        search=read("search", SearchSettings(), lambda node, it: read_search(node, scope, it)),
+        dynamic=read("dynamic", dynamic, lambda node, it: typed.numbers(node, dynamic, it)),
+        code=read("code", CodeSettings(flows=flows), lambda node, it: read_code(node, flows, it)),
+        sound=sound,
     )
 
 

@@ -32,11 +32,16 @@ def kind_of(node: Node) -> str:
             return "an object"
 
 
-def nearest(written: str, known: Iterable[str]) -> str:
-    """The remedy for a name that is not known: the one probably meant, or all there are."""
-    names = list(known)
+def nearest(written: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The remedy for a name that is not known: the one probably meant, or all there are.
+
+    `otherwise`: what is said instead of all there are.
+    """
+    names = sorted(known)
     close = get_close_matches(written, names, n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(names))}"
+    if close:
+        return f"did you mean {close[0]}?"
+    return otherwise or f"known are {', '.join(names)}"
 
 
 def members(node: Node, known: Collection[str], report: Report) -> Mapping[str, Node]:

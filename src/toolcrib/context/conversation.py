@@ -7,28 +7,17 @@ is appended. Only `begin` makes a new list, where the conversation may pay for i
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from toolcrib.context.exhibit import Exhibit, Exposed
+from toolcrib.context.front import Entry, Front, Line
 from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 
 _LOGGED: Final = 20_000
 """Events that are remembered; what is older is forgotten, and a mark from then counts as later."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One definition as it was shown first."""
-
-    name: str
-    definition: Mapping[str, Any]
-    item: Item | None = None
-    """The tool; None for a meta-tool."""
-    server: str = ""
-    """The server of the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,7 @@ class Searchable:
     left: tuple[tuple[str, int], ...]
 
 
-_PARTS: Final = 3
+_PARTS: Final = 4
 _NUMBER: Final = re.compile("[0-9]{1,15}")
 
 Event = Appeared | Vanished | Altered | Searchable
@@ -77,9 +66,11 @@ class Mark:
     """How many lists were begun before."""
     lines: int
     """Definitions that the list had."""
+    entries: int
+    """What stood in front of a provider that searches by itself; 0: none was asked yet."""
 
     def __str__(self) -> str:
-        return f"{self.events}.{self.lists}.{self.lines}"
+        return f"{self.events}.{self.lists}.{self.lines}.{self.entries}"
 
     @classmethod
     def read(cls, text: str) -> "Mark":
@@ -96,16 +87,14 @@ class Conversation:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         """Shown from the front of the prompt, in this order."""
-        self.offered: dict[str, Line] = {}
-        """Deferred tools as they were offered first, by name, for providers that search."""
         self.begun_with = 0
         """How many lines the list began with: the stable prefix, before anything was appended."""
         self.now: Mapping[str, Exposed] = {}
         """Every tool that may be called now, by exposed name."""
-        self.is_searched_outside = False
-        """Whether deferred tools are offered to a provider that searches by itself, so that what
-        was offered must stay as it is, too."""
-        self._deferred: Mapping[str, str] = {}
+        self._front: Front | None = None
+        """Once a provider searches by itself: what was offered must stay as it is, too."""
+        self._deferred: Mapping[str, Exposed] = {}
+        self._about: Mapping[str, str] = {}
         self._shown: dict[str, Line] = {}
         self._latest: dict[str, Item] = {}
         self._gone: set[str] = set()
@@ -117,7 +106,25 @@ class Conversation:
     @property
     def mark(self) -> Mark:
         """This moment."""
-        return Mark(self._forgotten + len(self._events), self._lists, len(self.lines))
+        entries = 0 if self._front is None else len(self._front.entries)
+        return Mark(self._forgotten + len(self._events), self._lists, len(self.lines), entries)
+
+    @property
+    def deferred(self) -> int:
+        """How many tools a provider that searches by itself has to take."""
+        return sum(1 for _ in self._hidden()) if self._front is None else len(self._offered)
+
+    def front(self, *, by_server: bool) -> Front:
+        """What a provider that searches by itself is offered, from now on kept as it is.
+
+        Args:
+            by_server: Whether it is told of servers.
+        """
+        if self._front is None:
+            self._front = self._new_front(by_server=by_server)
+        elif by_server and not self._front.by_server:
+            self._front.announce(self._about)
+        return self._front
 
     def begin(self, exhibit: Exhibit, *, used: Iterable[Exposed] = ()) -> None:
         """Show what is there now as a new list; where it goes on as the old one, it is no new one.
@@ -127,13 +134,18 @@ class Conversation:
         """
         before, held = list(self.lines), set(self._shown)
         self._note_differences(exhibit)
-        self.lines = [*_meta_lines(exhibit.meta), *map(_line, (*exhibit.visible, *used))]
+        self.lines = [*_meta_lines(exhibit), *map(_line, (*exhibit.visible, *used))]
+        self._shown = {line.name: line for line in self.lines}
         goes_on = self.lines[: len(before)] == before
+        if self._front is not None:
+            earlier = self._front
+            self._front = self._new_front(by_server=earlier.by_server)
+            goes_on = goes_on and self._front.goes_on(earlier)
+            if goes_on:
+                self._front.begun_with = earlier.begun_with
         self._lists += not goes_on
         if not (before and goes_on):
             self.begun_with = len(self.lines)
-        self.offered = {it.name: _line(it) for it in exhibit.deferred}
-        self._shown = {line.name: line for line in self.lines}
         # One that is gone may come back as another one, which those who saw it have to be told.
         gone = {name: self._latest[name] for name in self._latest if name not in self.now}
         self._latest = gone | {name: it.item for name, it in self.now.items()}
@@ -145,16 +157,14 @@ class Conversation:
     def take(self, exhibit: Exhibit) -> None:
         """Keep the list, note what changed, and append what is new."""
         self._note_differences(exhibit)
-        self._append(it for it in _meta_lines(exhibit.meta) if it.name not in self._shown)
+        self._append(it for it in _meta_lines(exhibit) if it.name not in self._shown)
         self.append(exhibit.visible)
-        offered = {it.name: _line(it) for it in exhibit.deferred}
-        self.offered = {**offered, **self.offered} if self.is_searched_outside else offered
-        if self.is_searched_outside:
-            self.offered = {name: self.offered[name] for name in sorted(self.offered)}
+        if self._front is not None:
+            self._front.defer(self._hidden(), self._about)
 
     def append(self, exposed: Iterable[Exposed]) -> None:
-        """Show further tools, behind everything else."""
-        self._append(_line(it) for it in exposed if it.name not in self._shown)
+        """Show further tools, behind everything else; not those that a provider finds itself."""
+        self._append(_line(it) for it in exposed if not self.is_shown(it.name))
 
     def told(self, name: str, item: Item) -> None:
         """The model was told of the tool as it is in this item."""
@@ -168,8 +178,7 @@ class Conversation:
         """The contract under which the model knows a tool; empty where it is not known here."""
         if name in self._told:
             return self._told[name]
-        offered = self.offered if self.is_searched_outside else {}
-        line = self._shown.get(name) or offered.get(name)
+        line = self._shown.get(name) or self._offered.get(name)
         return "" if line is None or line.item is None else line.item.contract
 
     def since(self, text: str) -> Mark:
@@ -188,30 +197,54 @@ class Conversation:
         return self._events[max(0, mark.events - self._forgotten) :]
 
     def is_shown(self, name: str) -> bool:
-        """Whether a tool stands in the list, gone or not."""
-        return name in self._shown
+        """Whether a tool stands in the list, or where a provider finds it, gone or not."""
+        return name in self._shown or name in self._offered
 
     def goes_on_since(self, mark: Mark) -> bool:
         """Whether the list of that moment is the beginning of the list of now."""
         return mark.lists == self._lists
 
+    def fresh_since(self, mark: Mark) -> Sequence[Entry]:
+        """What stands in the prompt now behind what stood there at that moment.
+
+        What a provider that searches was offered at first is not told from what it had before.
+        """
+        goes_on = self.goes_on_since(mark)
+        if self._front is None:
+            return self.lines[mark.lines if goes_on else 0 :]
+        return self._front.entries[max(mark.entries, self._front.begun_with) if goes_on else 0 :]
+
+    @property
+    def _offered(self) -> Mapping[str, Line]:
+        """Deferred tools as they were offered first, where a provider searches for them."""
+        return {} if self._front is None else self._front.deferred
+
+    def _hidden(self) -> Iterable[Line]:
+        """Deferred tools that are not shown."""
+        return (_line(it) for it in self._deferred.values() if it.name not in self._shown)
+
+    def _new_front(self, *, by_server: bool) -> Front:
+        return Front(self.lines, self._hidden(), self._about, by_server=by_server)
+
     def _append(self, lines: Iterable[Line]) -> None:
         for line in lines:
             self.lines.append(line)
             self._shown[line.name] = line
+            if self._front is not None:
+                self._front.show(line)
             if line.item is not None:
                 self._log(Appeared(line.name))
                 self._alter(line.name, line.item)
 
     def _note_differences(self, exhibit: Exhibit) -> None:
         self.now = {it.name: it for it in (*exhibit.visible, *exhibit.deferred)}
-        for name in sorted({*self._shown, *(self.offered if self.is_searched_outside else ())}):
+        for name in sorted({*self._shown, *self._offered}):
             if name in self._latest:
                 self._note(name, self.now.get(name))
-        earlier, later = self._deferred, {it.name: it.server for it in exhibit.deferred}
-        joined = _counted(later[name] for name in later.keys() - earlier.keys())
-        left = _counted(earlier[name] for name in earlier.keys() - later.keys())
-        self._deferred = later
+        earlier, later = self._deferred, {it.name: it for it in exhibit.deferred}
+        joined = _counted(later[name].server for name in later.keys() - earlier.keys())
+        left = _counted(earlier[name].server for name in earlier.keys() - later.keys())
+        self._deferred, self._about = later, exhibit.about
         if self.lines and (joined or left):
             self._log(Searchable(joined, left))
 
@@ -243,8 +276,12 @@ def _line(exposed: Exposed) -> Line:
     return Line(exposed.name, exposed.item.definition, exposed.item, exposed.server)
 
 
-def _meta_lines(definitions: Iterable[Mapping[str, Any]]) -> list[Line]:
-    return [Line(str(it["name"]), it) for it in definitions]
+def _meta_lines(exhibit: Exhibit) -> list[Line]:
+    kept = {str(it["name"]) for it in exhibit.meta_beside_native}
+    names = [str(it["name"]) for it in exhibit.meta]
+    return [
+        Line(name, it, finds=name not in kept) for name, it in zip(names, exhibit.meta, strict=True)
+    ]
 
 
 def _counted(servers: Iterable[str]) -> tuple[tuple[str, int], ...]:

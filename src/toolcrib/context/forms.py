@@ -1,11 +1,12 @@
 """What a conversation shows, in the form of each provider."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
-from toolcrib.context.conversation import Conversation, Line
+from toolcrib.context.conversation import Conversation
 from toolcrib.context.exhibit import Exhibit
+from toolcrib.context.front import Front, Line, Search, Space
 from toolcrib.context.providers import anthropic, gemini, openai_chat, openai_responses, plain
 from toolcrib.context.rendering import Make, Rendering
 from toolcrib.errors import ConfigError
@@ -39,25 +40,28 @@ class Forms:
         Raises:
             ConfigError: There are more deferred tools than it takes.
         """
-        tools = self._shown("anthropic", anthropic.tool, native=native_search)
-        begun = self._conversation.lines[: self._conversation.begun_with]
-        stable = sum(map(self._chosen(native=native_search), begun))
-        deferred: list[dict[str, Any]] = []
-        if native_search:
-            deferred = self._offered("anthropic deferred", partial(anthropic.tool, deferred=True))
-            if len(deferred) > anthropic.MOST_DEFERRED:
-                raise ConfigError(
-                    f"{len(deferred):,} tools are deferred, but tool search of Anthropic takes "
-                    f"{anthropic.MOST_DEFERRED:,}",
-                    remedy="deny tools, or leave the search to toolcrib: native_search=False",
-                )
-        if deferred:
-            tools.insert(0, dict(anthropic.SEARCH_TOOL))
-            stable += 1
-        if cache is not None and stable:
-            point = {"type": "ephemeral", **({} if cache == "5m" else {"ttl": cache})}
-            tools[stable - 1] = {**tools[stable - 1], "cache_control": point}
-        return [*tools, *deferred]
+        if not native_search:
+            tools = self._shown("anthropic", anthropic.tool)
+            return _with_cache_point(tools, self._conversation.begun_with, cache)
+        if (deferred := self._conversation.deferred) > anthropic.MOST_DEFERRED:
+            raise ConfigError(
+                f"{deferred:,} tools are deferred, but tool search of Anthropic takes "
+                f"{anthropic.MOST_DEFERRED:,}",
+                remedy="deny tools, or leave the search to toolcrib: native_search=False",
+            )
+        front = self._conversation.front(by_server=False)
+        seen = [
+            dict(anthropic.SEARCH_TOOL)
+            if isinstance(entry, Search)
+            else self._one("anthropic", entry, anthropic.tool)
+            for entry in front.entries
+            if not isinstance(entry, Space)
+        ]
+        begun = front.entries[: front.begun_with]
+        stable = sum(not isinstance(entry, Space) for entry in begun)
+        make = partial(anthropic.tool, deferred=True)
+        later = self._rendering.of("anthropic deferred", front.deferred.values(), make)
+        return [*_with_cache_point(seen, stable, cache), *later]
 
     def for_openai_chat(self, *, strict: bool = False) -> list[dict[str, Any]]:
         """`tools` for Chat Completions; `strict`: held to the schema, where it can be said so."""
@@ -75,18 +79,22 @@ class Forms:
         """
         form = f"openai responses {strict}"
         make = partial(openai_responses.tool, strict=strict)
-        tools = self._shown(form, make, native=native_search)
         if not native_search:
-            return tools
-        later = self._offered(f"{form} deferred", partial(make, deferred=True))
-        servers: dict[str, list[dict[str, Any]]] = {}
-        for line, tool in zip(self._later(), later, strict=True):
-            servers.setdefault(line.server, []).append(tool)
-        spaces = [
-            openai_responses.namespace(it, self._exhibit.about.get(it, ""), servers[it])
-            for it in sorted(servers)
-        ]
-        return [dict(openai_responses.SEARCH_TOOL), *tools, *spaces] if spaces else tools
+            return self._shown(form, make)
+        front = self._conversation.front(by_server=True)
+        spaces = self._spaces(front, f"{form} deferred", partial(make, deferred=True))
+        tools: list[dict[str, Any]] = []
+        for entry in front.entries:
+            match entry:
+                case Line():
+                    tools.append(self._one(form, entry, make))
+                case Search():
+                    tools.append(dict(openai_responses.SEARCH_TOOL))
+                case Space(server, about):
+                    tools.append(openai_responses.namespace(server, about, spaces[server]))
+                case _:
+                    assert_never(entry)
+        return tools
 
     def for_gemini(self, *, json_schema: bool = False) -> list[dict[str, Any]]:
         """`tools` for Gemini: one object with `functionDeclarations`; without tools none.
@@ -126,21 +134,26 @@ class Forms:
 
     # ---- inside ----
 
-    def _shown(self, form: str, make: Make, *, native: bool = False) -> list[dict[str, Any]]:
-        """The tool objects of what is shown; without what a provider's own search stands for."""
-        return self._rendering.of(
-            form, filter(self._chosen(native=native), self._conversation.lines), make
-        )
+    def _shown(self, form: str, make: Make) -> list[dict[str, Any]]:
+        """The tool objects of what is shown."""
+        return self._rendering.of(form, self._conversation.lines, make)
 
-    def _chosen(self, *, native: bool) -> Callable[[Line], bool]:
-        kept = {str(it["name"]) for it in self._exhibit.meta_beside_native}
-        return lambda line: not native or line.item is not None or line.name in kept
+    def _one(self, form: str, line: Line, make: Make) -> dict[str, Any]:
+        return self._rendering.of(form, (line,), make)[0]
 
-    def _offered(self, form: str, make: Make) -> list[dict[str, Any]]:
-        """The tool objects of deferred tools that are not shown already."""
-        return self._rendering.of(form, self._later(), make)
+    def _spaces(self, front: Front, form: str, make: Make) -> dict[str, list[dict[str, Any]]]:
+        """The tool objects of deferred tools, by server."""
+        return {
+            server: self._rendering.of(form, lines, make)
+            for server, lines in front.of_server().items()
+        }
 
-    def _later(self) -> list[Line]:
-        self._conversation.is_searched_outside = True
-        offered = self._conversation.offered.values()
-        return [line for line in offered if not self._conversation.is_shown(line.name)]
+
+def _with_cache_point(
+    tools: list[dict[str, Any]], stable: int, ttl: Ttl | None
+) -> list[dict[str, Any]]:
+    """The tools with a cache point of Anthropic behind so many of them."""
+    if ttl is not None and stable:
+        point = {"type": "ephemeral", **({} if ttl == "5m" else {"ttl": ttl})}
+        tools[stable - 1] = {**tools[stable - 1], "cache_control": point}
+    return tools

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from toolcrib.context.conversation import Line
+from toolcrib.context.front import Line
 
 Make = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 """Makes the tool object of one provider from an exposed name and a definition."""

@@ -9,7 +9,7 @@ news = toolset.delta(since=mark)            # news.text goes behind the conversa
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 import anyio
 
@@ -17,6 +17,8 @@ from toolcrib.context.asked import AskedNames, asked_arguments
 from toolcrib.context.delta import Delta, delta_of
 from toolcrib.context.exhibit import Caller, Exhibit, Exhibits, Exposed
 from toolcrib.context.forms import Forms
+from toolcrib.context.front import Entry, Line, Search, Space
+from toolcrib.context.providers import openai_responses
 from toolcrib.context.tokens import Costs
 from toolcrib.core.exposure import Shown, Wanted
 from toolcrib.errors import SchemaChanged, ToolcribError
@@ -107,7 +109,7 @@ class Toolset(Forms):
     @property
     def tokens(self) -> int:
         """What the definitions that are shown cost, by the counter that was handed in."""
-        return self._cost(0)
+        return self._cost(self._conversation.lines)
 
     async def refresh(self, policy: Policy = "keep") -> None:
         """Take over what is published now; to be called between turns.
@@ -158,12 +160,11 @@ class Toolset(Forms):
         """
         conversation = self._conversation
         mark = self._last if since is None else conversation.since(since)
-        kept = mark.lines if conversation.goes_on_since(mark) else 0
-        fresh = len(conversation.lines) > kept or not conversation.goes_on_since(mark)
+        fresh = conversation.fresh_since(mark)
         found = delta_of(
             conversation,
             mark,
-            cost=self._cost(kept) + conversation_tokens if fresh else 0,
+            cost=self._cost(fresh) + conversation_tokens if fresh else 0,
             can_search=bool(self._exhibit.meta),
         )
         for name, change in zip(found.changed_names, found.changed, strict=True):
@@ -206,14 +207,23 @@ class Toolset(Forms):
 
     # ---- inside ----
 
-    def _cost(self, after: int) -> int:
-        """The tokens of what is shown behind so many definitions."""
-        return sum(
-            self._costs.of_definition(line.definition, line.name)
-            if line.item is None
-            else self._costs.of(line.name, line.item)
-            for line in self._conversation.lines[after:]
-        )
+    def _cost(self, entries: Iterable[Entry]) -> int:
+        """The tokens of what stands in the prompt."""
+        return sum(map(self._cost_of, entries))
+
+    def _cost_of(self, entry: Entry) -> int:
+        match entry:
+            case Line(name, definition, item):
+                if item is None:
+                    return self._costs.of_definition(definition, name)
+                return self._costs.of(name, item)
+            case Space(server, about):
+                announced = openai_responses.announced(server, about)
+                return self._costs.of_definition({"description": announced}, server)
+            case Search():
+                return 0  # what a provider's own search costs is not known
+            case _:
+                assert_never(entry)
 
     def _count(self, name: str) -> None:
         """Count the use of a tool, called by its name or through `call_tool`."""

@@ -52,14 +52,15 @@ class Asked:
     seen: str = ""
     """The contract that the caller saw; empty: not known."""
     earlier: Item | None = None
-    """The tool as the caller saw it; where that is not known, as the last other generation had
-    it."""
+    """The tool as the caller saw it; else, as the last other generation had it."""
     faults: tuple[Fault, ...] = ()
     """Where the arguments do not fit the schema of `item`."""
     unchecked: str = ""
     """Why the arguments were not checked, as a sentence; empty: they were."""
     fitted_earlier: bool | None = None
     """Whether the arguments fit the schema of `earlier`; None: nobody looked."""
+    was_there: bool = False
+    """Whether it was seen or published earlier; read only where it is gone."""
     renamed: str = ""
     """What the tool seems to be called now, where it is gone; empty: no guess."""
     names: Iterable[str] = ()
@@ -120,10 +121,12 @@ class ToolGone:
     """Names that the caller may call and that look alike, the most similar first."""
     renamed: str = ""
     """What it seems to be called now; empty: no guess."""
+    was_there: bool = False
+    """Whether it is known to have been there."""
 
     def in_words(self) -> str:
-        """That it is gone, and what may be meant instead."""
-        return refusal_words.tool_gone(self.name, self.renamed, self.near)
+        """That it is gone, or was never seen, and what may be meant instead."""
+        return refusal_words.tool_gone(self.name, self.renamed, self.near, was_there=self.was_there)
 
     def details(self) -> dict[str, Any]:
         """`near`, and `renamed` where there is a guess."""
@@ -196,10 +199,9 @@ def admit(asked: Asked) -> Verdict:
     """Decide whether a call may go, by what is known now.
 
     The order is part of the answer. Who may not call learns nothing else. An old snapshot cannot
-    say that a tool is gone. A changed contract is told before the arguments are: they were made
-    for another schema. Where nobody knows what the caller saw, arguments that fail against a
-    contract that lately changed are taken for arguments to the earlier one, unless they did not
-    fit that either.
+    say that a tool is gone. A changed contract is told before the arguments are: they were made for
+    another schema. Where nobody knows what the caller saw, arguments that fail against a contract
+    that lately changed are taken for some to the earlier one, unless they fail there, too.
     """
     if not asked.allowed:
         return NotAllowed(asked.name)
@@ -218,7 +220,8 @@ def admit(asked: Asked) -> Verdict:
 
 def _gone(asked: Asked) -> ToolGone:
     others = (name for name in asked.names if name not in (asked.name, asked.renamed))
-    return ToolGone(asked.name, near(asked.name, islice(others, _NEAR_AMONG)), asked.renamed)
+    alike = near(asked.name, islice(others, _NEAR_AMONG))
+    return ToolGone(asked.name, alike, asked.renamed, asked.was_there)
 
 
 def _outlived(asked: Asked, item: Item) -> bool:

@@ -1,5 +1,8 @@
 """Numbers that JSON has not: NaN and the infinities, which readers and writers of Python pass.
 
+Integers of more than 4,300 digits are none of them, but no reader and no writer of Python passes
+them.
+
 One rule holds at every wire. What is read from a host must be JSON, or it is a parse error. What a
 server answers is judged where it is used: a definition is quarantined, a result is broken. Nothing
 that is not finite is ever written, and nothing becomes null in silence.
@@ -7,8 +10,18 @@ that is not finite is ever written, and nothing becomes null in silence.
 
 import math
 from collections.abc import Iterator
+from typing import Final
 
 from toolcrib.core.jsontypes import is_array, is_object
+
+_MOST_BITS: Final = 14_000
+"""An integer of so many is short enough, whatever its digits are."""
+_TOO_LONG: Final = 10**4_300
+
+
+def is_too_long(integer: int) -> bool:
+    """Whether an integer has more digits than Python reads and writes."""
+    return integer.bit_length() > _MOST_BITS and abs(integer) >= _TOO_LONG
 
 
 def place_not_finite(value: object, *, most: int | None = None) -> str | None:

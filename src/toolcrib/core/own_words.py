@@ -36,6 +36,15 @@ def others(text: str) -> str:
     return _BRACKETS.sub(lambda found: _bracket(text, found), text)
 
 
+def others_in_json(line: str) -> str:
+    """JSON on one line as a model may read it beside our notes: the same value, as for texts."""
+    return _BRACKETS.sub(lambda found: _escape(_bracket(line, found), found[0]), line)
+
+
+def _escape(shown: str, bracket: str) -> str:
+    return bracket if shown == bracket else f"\\u{ord(bracket):04x}"
+
+
 def _bracket(text: str, found: re.Match[str]) -> str:
     behind = unicodedata.normalize("NFKC", text[found.end() : found.end() + _LOOKED_AT])
     letters = "".join(as_it_looks(behind.casefold()).split())

@@ -24,7 +24,9 @@ def has_surrogates(text: str) -> bool:
 
 def clipped(text: str, limit: int = _CLIPPED) -> str:
     """Text on one line without control characters or back quotes, in at most `limit` characters."""
-    line = text[: limit + 1].translate(_REPLACED)
+    line = text[: limit + 1]
+    is_plain = line.isascii() and line.isprintable()
+    line = line.replace("`", "'") if is_plain else line.translate(_REPLACED)
     return line if len(text) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -40,9 +40,11 @@ def bad_arguments(name: str, faults: FaultWords, item: Item) -> str:
     return f"{_bulleted(lead, _fault_lines(faults))}\n{again}"
 
 
-def tool_gone(name: str, renamed: str, near: tuple[str, ...]) -> str:
-    """The text for a tool that is not there any more."""
-    said = f"There is no {_named(name)} any more: its server removed it, and nothing was sent."
+def tool_gone(name: str, renamed: str, near: tuple[str, ...], *, was_there: bool) -> str:
+    """The text for a tool that is not there; a slip or a guess, unless it is known to have been."""
+    said = f"There is no {_named(name)}, so nothing was sent."
+    if was_there:
+        said = f"There is no {_named(name)} any more: its server removed it, and nothing was sent."
     if renamed:
         said += f" It seems to be {_named(renamed)} now, with the same parameters."
     if near:

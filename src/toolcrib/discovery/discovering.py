@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import anyio
+from anyio.abc import TaskGroup
 
 from toolcrib.calls.call import Requester
 from toolcrib.calls.calling import Calls
@@ -26,6 +27,7 @@ from toolcrib.discovery.seams import Enabling
 from toolcrib.discovery.searchers import Searcher, Searchers
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import KnownServers
+from toolcrib.discovery.servers.offers import OfferSearch
 from toolcrib.discovery.servers.servers import Servers
 from toolcrib.discovery.servers.tools import server_tools
 from toolcrib.discovery.showing import Showing
@@ -66,6 +68,11 @@ class Discovery:
     def search(self) -> ToolSearch:
         """Finds tools."""
         return self.searcher.search
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Has `run` run in a task group. What is asked in the same step finds it running."""
+        self.searcher.tend()
+        tasks.start_soon(self.run)
 
     async def run(self) -> None:
         """What has to run beside it, until it is cancelled."""
@@ -110,6 +117,7 @@ class Discovering:
             style=settings.gateway.names,
             asking=self._asking(),
         )
+        self._offers = OfferSearch(self._searchers.lexicon)
         self._made: list[Discovery] = []
 
     def configure(self, settings: Settings) -> None:
@@ -121,7 +129,7 @@ class Discovering:
                 discovery.searcher.index.reread(server.id)
 
     def discovery(self, principal: Principal, catalogs: Catalogs, calls: Calls) -> Discovery:
-        """What a principal finds tools with; once per principal. Its `run` has to run beside it."""
+        """What a principal finds tools with; once per principal. It has to be started."""
         settings, tools = self._settings, self._tools
         gateway, limits = settings.gateway, settings.limits
         exposed = partial(expose, style=gateway.names, limit=limits.name_length)
@@ -168,7 +176,7 @@ class Discovering:
                 limits=limits,
                 speaking=programs[0].speaking if coding and programs else None,
             ),
-            servers=server_tools(servers, exposed=exposed, limits=limits),
+            servers=server_tools(servers, self._offers, exposed=exposed, limits=limits),
             programs=programs,
         )
         exposing = cache(partial(self._exposing, principal, searcher.index.wake))

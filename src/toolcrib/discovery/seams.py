@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from toolcrib.calls.call import Requester, Retry
+from toolcrib.core.quoting import quoted
 from toolcrib.ports import Progress
 
 Shown = Literal["full", "search", "code"]
 """An exposure that was decided."""
+
+
+def not_enabled(server: str) -> str:
+    """What is said of a server on demand that a caller has not enabled."""
+    return f"the server {quoted(server)} is not enabled: call enable_server for it first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,11 @@ class Enabling(Protocol):
 
         The memory that is shared with other processes could not be asked.
         """
+        ...
+
+    @property
+    def on_demand(self) -> Collection[str]:
+        """The servers that have to be enabled first, whoever enabled them."""
         ...
 
     async def searchable(self, requester: Requester) -> Collection[str]:

@@ -7,6 +7,7 @@ that was denied, withdrawn or changed.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Final
 
 from toolcrib.catalog.access import CatalogAccess
@@ -14,7 +15,6 @@ from toolcrib.core.naming import Present, Style, expose
 from toolcrib.core.snapshot import Item, Kind
 from toolcrib.discovery.alike import alike
 from toolcrib.discovery.hits import Found, Hit, Query
-from toolcrib.discovery.meta.current import looked_up
 from toolcrib.discovery.methods import Methods, Ranker
 from toolcrib.discovery.subagent.prompt import Candidate
 from toolcrib.discovery.subagent.subagent import Subagent
@@ -25,6 +25,10 @@ __all__ = ["Searching"]
 
 _TRIES: Final = 3
 """Rankings that are asked for, each four times as long, where tools in it cannot be shown."""
+
+_NAMES: Final = 4_096
+"""Exposed names that are remembered: long ones hold a hash, which takes longer than their search
+by words does."""
 
 
 class Searching:
@@ -54,12 +58,17 @@ class Searching:
         self._subagent = subagent
         self._limits = limits
         self._style: Style = style
+        exposed = partial(expose, style=style, limit=limits.name_length)
+        self._exposed = lru_cache(maxsize=_NAMES)(exposed)
+        self._ids: tuple[str, ...] = ()
+        self._there: frozenset[str] = frozenset()
+        """The servers that there were when they were looked at last."""
 
     async def find(self, query: Query) -> Found:
         """The hits among what is published now, as `ToolSearch` describes it."""
         text = self._text_of(query)
         servers = None if query.servers is None else frozenset(query.servers)
-        absent = await self._bring_up_to_date(servers)
+        absent = await self._access.lacking(Kind.TOOLS, servers)
         plan = self._methods.plan(query.method)
         subagent = self._subagent if plan.chooses else None
         limit = min(query.limit, self._limits.search_hits_most)
@@ -122,22 +131,12 @@ class Searching:
             raise BadArguments(f"the limit {query.limit} leaves no hits: ask for {hits}")
         return _well_formed(query.text)
 
-    async def _bring_up_to_date(self, servers: Collection[str] | None) -> tuple[str, ...]:
-        """Has stale catalogs of these servers refreshed, each within its own wait.
-
-        The answer: those of which nothing is held.
-        """
-        if servers is None:
-            readings = await self._access.read(Kind.TOOLS)
-        else:
-            readings = [self._access.peek(it, Kind.TOOLS) for it in self._known(servers)]
-            stale = [it.server for it in readings if not it.fresh]
-            if stale:
-                renewed, _ = await looked_up(
-                    stale, lambda server: self._access.renewed(server, Kind.TOOLS)
-                )
-                readings = [renewed.get(it.server, it) for it in readings]
-        return tuple(it.server for it in readings if it.snapshot is None)
+    def _servers_there(self) -> frozenset[str]:
+        """The servers there are: the same set for as long as they are."""
+        ids = self._access.server_ids()
+        if ids is not self._ids:
+            self._ids, self._there = ids, frozenset(ids)
+        return self._there
 
     def _known(self, servers: Collection[str] | None) -> Sequence[str]:
         """Those of the servers that there are."""
@@ -151,9 +150,10 @@ class Searching:
         present: Present | None,
     ) -> Iterator[Hit]:
         """The ranked tools that this principal can see and call now."""
-        known = frozenset(self._known(servers))
+        there = self._servers_there()
         for (server, key), score in ranked:
-            item = self._held(server, key) if server in known else None
+            known = server in there and (servers is None or server in servers)
+            item = self._held(server, key) if known else None
             if item is not None and not self._collides(server, key, present):
                 yield Hit(server, item, self._exposed(server, key), score)
 
@@ -175,9 +175,6 @@ class Searching:
         ids = self._access.server_ids()
         there = Present.of(ids, ()) if present is None else present
         return there.holder(it for it in ids if self._held(it, key) is not None) != server
-
-    def _exposed(self, server: str, key: str) -> str:
-        return expose(server, key, style=self._style, limit=self._limits.name_length)
 
     async def _near(
         self, text: str, servers: Collection[str] | None, present: Present | None

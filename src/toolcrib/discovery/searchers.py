@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import anyio
 
@@ -29,6 +30,10 @@ class Searcher:
     search: ToolSearch
     index: ToolIndex
     meanings: MeaningIndex | None
+
+    def tend(self) -> None:
+        """Says that `run` is about to run; without it the first search could do all the work."""
+        self.index.tend()
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -69,7 +74,8 @@ class Searchers:
         self._limits = limits
         self._style: NameStyle = style
         self._asking = asking
-        self._lexicon = Lexicon(instruments.stem)
+        self.lexicon: Final = Lexicon(instruments.stem)
+        """Of all of them."""
         self._segments = SharedSegments()
         self._new_meanings = _meanings(instruments)
 
@@ -86,7 +92,7 @@ class Searchers:
         meanings = self._new_meanings()
         index = ToolIndex(
             access,
-            self._lexicon,
+            self.lexicon,
             introduced=introduced,
             partition=partition,
             shared=self._segments,

@@ -1,4 +1,4 @@
-"""What a caller is told of a tool whose server it would have to enable."""
+"""What a caller is told of a tool whose server is not there, or would have to be enabled."""
 
 from collections.abc import Collection
 
@@ -22,3 +22,12 @@ def not_enabled(name: str, servers: Collection[str]) -> NotAllowed:
     return NotAllowed(
         f"{what}: call enable_server for it first", server=every[0], details={"enable": every}
     )
+
+
+def not_reached(servers: str) -> str:
+    """The end of a sentence about a name that nobody has; empty where every server was reached.
+
+    Args:
+        servers: From `catalog.absence.away`.
+    """
+    return f"; not reached: {servers}" if servers else ""

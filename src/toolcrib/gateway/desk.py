@@ -1,6 +1,7 @@
 """What one principal is served from: its catalogs, their listings, routes into them, its hosts."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import anyio
 
@@ -11,6 +12,7 @@ from toolcrib.core.snapshot import Kind
 from toolcrib.gateway.discovering import GatewayDiscovery
 from toolcrib.gateway.forward import Forwarder
 from toolcrib.gateway.hosts import Announcer
+from toolcrib.gateway.inquiries import Inquiries
 from toolcrib.gateway.interest import Interest
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listing import Naming
@@ -64,6 +66,7 @@ class Desk:
             limits=limits,
         )
         self._meta_calls = MetaCalls(discovery, self._forwarder, settings)
+        self._inquiries = Inquiries(access, discovery, limits)
         self._ledger = calls.ledger
         self._enabling = discovery.enabling
         self._relay = settings.relay
@@ -100,6 +103,9 @@ class Desk:
         match request.method:
             case "tools/call" if self._meta_calls.takes(request.params["name"]):
                 return await self._meta_calls.call(request)
+            case "tools/call" if self._inquiries.takes(name := request.params["name"]):
+                given: Mapping[str, Any] = request.params.get("arguments") or {}
+                return await self._inquiries.call(name, given, requester_of(request, self._relay))
             case "tools/call":
                 return await self._forwarder.call(request)
             case "prompts/get":

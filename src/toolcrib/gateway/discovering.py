@@ -10,6 +10,7 @@ from toolcrib.core.exposure import Wanted
 from toolcrib.discovery.discovering import Discovery
 from toolcrib.discovery.exposing.exposing import EVERYTHING, Choice, Choosing
 from toolcrib.discovery.exposing.offer import Offer
+from toolcrib.discovery.hits import ToolSearch
 from toolcrib.discovery.seams import Enabling, Inner, MetaToolSet, Shown
 from toolcrib.errors import ToolcribBug
 from toolcrib.ports import Progress
@@ -24,6 +25,8 @@ class GatewayDiscovery:
     exposing: Choosing
     programs: bool = True
     """Whether hosts may ever be shown what runs programs."""
+    search: ToolSearch | None = None
+    """Finds tools for whoever asks from a command line; None: nothing does."""
 
     def names(self) -> frozenset[str]:
         """The names that stand for meta-tools, shown at the moment or not: no other tool has them.
@@ -44,7 +47,11 @@ class GatewayDiscovery:
 def discovered(discovery: Discovery) -> GatewayDiscovery:
     """What a crib has for a principal."""
     return GatewayDiscovery(
-        discovery.meta, discovery.enabling, discovery.exposing, discovery.coding
+        discovery.meta,
+        discovery.enabling,
+        discovery.exposing,
+        discovery.coding,
+        discovery.search,
     )
 
 
@@ -79,6 +86,11 @@ class _AllServers:
     def unsure(self) -> str:
         """Nothing is missing."""
         return ""
+
+    @property
+    def on_demand(self) -> Collection[str]:
+        """No server."""
+        return ()
 
     async def searchable(self, requester: Requester) -> Collection[str]:
         """All servers."""

@@ -82,14 +82,14 @@ class Forwarder:
     async def call(self, request: HostRequest) -> dict[str, Any]:
         """`tools/call`. What stops a call is told as a result, which the model can act on."""
         name: str = request.params["name"]
-        requester = requester_of(request, self._relay)
+        requester = requester_of(request, self._relay, trace=self._trace)
         try:
             target = await self._routes.tool(name, requester)
         except NotAllowed as error:
             return refusal(error, name)
         deferred = name not in (await self._listings.held(Kind.TOOLS)).sights
         self._check_headers(target.item, request, deferred=deferred)
-        call = call_of(request, target, requester, trace=self._trace)
+        call = call_of(request, target, requester)
         return await self._called(request, target, call)
 
     async def call_inner(self, request: HostRequest, inner: Inner) -> dict[str, Any]:
@@ -98,12 +98,12 @@ class Forwarder:
         Headers that the host mirrored are those of `call_tool`; the server gets those of the inner
         tool.
         """
-        requester = requester_of(request, self._relay)
+        requester = requester_of(request, self._relay, trace=self._trace)
         try:
             target = await self._routes.inner_tool(inner, requester)
         except (BadArguments, NotAllowed) as error:
             return refusal(error, inner.name)
-        call = call_of(request, target, requester, inner=inner, trace=self._trace)
+        call = call_of(request, target, requester, inner=inner)
         return await self._called(request, target, call)
 
     async def stamped(self, result: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class MetaCalls:
         self._names = discovery.names()
         self._forwarder = forwarder
         self._relay = settings.relay
+        self._trace = settings.trace
 
     def takes(self, name: str) -> bool:
         """Whether a tool is one of them, shown at the moment or not."""
@@ -49,7 +50,8 @@ class MetaCalls:
     async def _answered(
         self, name: str, arguments: Mapping[str, Any], request: HostRequest
     ) -> dict[str, Any]:
-        requester, retry = requester_of(request, self._relay), retry_of(request.params)
+        requester = requester_of(request, self._relay, trace=self._trace)
+        retry = retry_of(request.params)
         try:
             result = await self._meta.call(name, arguments, requester, retry, request.progress)
         except RetryRefused as error:

@@ -13,10 +13,13 @@ from toolcrib.settings import Relayed
 from toolcrib.wire.service import HostRequest
 
 
-def requester_of(request: HostRequest, relay: Collection[Relayed]) -> Requester:
+def requester_of(
+    request: HostRequest, relay: Collection[Relayed], *, trace: bool = False
+) -> Requester:
     """Who calls; a handle that the host sent outlives its connection.
 
-    Log messages of servers reach it only where `relay` lets them.
+    Log messages of servers reach it only where `relay` lets them; its trace context goes on to
+    servers only with `trace`.
     """
     meta = request.params.get("_meta")
     logging = "logging" in relay
@@ -29,6 +32,7 @@ def requester_of(request: HostRequest, relay: Collection[Relayed]) -> Requester:
         takes_rounds=request.modern,
         heard=request.heard if logging else None,
         log_level=request.log_level if logging else "",
+        trace=trace_context(request.params) if trace else {},
     )
 
 
@@ -40,14 +44,9 @@ def retry_of(params: Mapping[str, Any]) -> Retry | None:
 
 
 def call_of(
-    request: HostRequest,
-    target: Target,
-    requester: Requester,
-    *,
-    inner: Inner | None = None,
-    trace: bool = True,
+    request: HostRequest, target: Target, requester: Requester, *, inner: Inner | None = None
 ) -> ToolCall:
-    """The tool call that a request is; its trace context goes on only with `trace`.
+    """The tool call that a request is.
 
     With `inner` it is the call that a call of `call_tool` is about. What the caller then says that
     it saw is said of `call_tool`, and nothing of the inner tool.
@@ -62,7 +61,7 @@ def call_of(
         arguments=arguments or {},
         requester=requester,
         seen=_seen(params) if inner is None else Seen(),
-        meta=trace_context(params) if trace else {},
+        meta=requester.trace,
         retry=retry_of(params),
         progress=request.progress,
         bare=arguments is None,

@@ -7,13 +7,14 @@ from toolcrib.calls.call import Requester
 from toolcrib.calls.ledger.ledger import Ledger
 from toolcrib.calls.names import Names
 from toolcrib.calls.results.kept import is_kept_uri
+from toolcrib.catalog.absence import away
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.naming import Original, Present, near
 from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
 from toolcrib.discovery.seams import Enabling, Inner
-from toolcrib.discovery.unavailable import not_enabled
+from toolcrib.discovery.unavailable import not_enabled, not_reached
 from toolcrib.errors import BadArguments, ToolGone
 from toolcrib.gateway.links import Links
 from toolcrib.gateway.listings import Listings
@@ -55,7 +56,7 @@ class Routes:
         found = await self._tool(name, requester)
         if isinstance(found, Target):
             return found
-        raise _unknown(Kind.TOOLS, name, found)
+        raise _unknown(Kind.TOOLS, name, found, await self._away(requester))
 
     async def inner_tool(self, inner: Inner, requester: Requester) -> Target:
         """The same for a name that a model gave `call_tool`.
@@ -65,8 +66,10 @@ class Routes:
         found = await self._tool(inner.name, requester)
         if isinstance(found, Target):
             return found
+        missing = not_reached(await self._away(requester))
         raise BadArguments(
-            f"there is no tool {quoted(inner.name)}{_hint(found)}", details={"near": list(found)}
+            f"there is no tool {quoted(inner.name)}{missing}{_hint(found)}",
+            details={"near": list(found)},
         )
 
     async def reach(self, target: Target, requester: Requester) -> None:
@@ -84,7 +87,8 @@ class Routes:
         """
         found = await self._published(Kind.PROMPTS, name)
         if not isinstance(found, Target):
-            raise _unknown(Kind.PROMPTS, name, found)
+            servers = sorted(self._enabling.listed())
+            raise _unknown(Kind.PROMPTS, name, found, away(self._access, servers, Kind.PROMPTS))
         if found.server not in self._access.server_ids():
             raise _gone(Kind.PROMPTS, name, found.server)
         reading = await self._relied_on(found.server, Kind.PROMPTS)
@@ -152,6 +156,10 @@ class Routes:
             raise not_enabled(name, servers)
         return self._names.near(name, present)
 
+    async def _away(self, requester: Requester) -> str:
+        """The servers of this caller that were not reached, and may have what it asks for."""
+        return away(self._access, sorted(await self._enabling.searchable(requester)))
+
     def _own(self, name: str, present: Present) -> Target | None:
         """The tool that has a name now, of those servers that are there for the caller."""
         found = self._names.published(name, present)
@@ -184,7 +192,7 @@ class Routes:
         """A server's catalog, if it is young enough to ask from."""
         reading = await self._access.read_one(server, kind)
         if reading.snapshot is None:
-            raise unavailable(server, reading)
+            raise unavailable(reading, self._access)
         return reading
 
     async def _place(self, uri: str, look: Look) -> Target | None:
@@ -210,8 +218,9 @@ def unknown_resource(uri: str) -> RpcFault:
     return invalid_params("Resource not found", {"uri": uri})
 
 
-def _unknown(kind: Kind, name: str, similar: tuple[str, ...]) -> RpcFault:
-    return invalid_params(f"Unknown {kind.label[:-1]}: {clipped(name)}{_hint(similar)}")
+def _unknown(kind: Kind, name: str, similar: tuple[str, ...], missing: str) -> RpcFault:
+    what = f"Unknown {kind.label[:-1]}: {clipped(name)}"
+    return invalid_params(f"{what}{not_reached(missing)}{_hint(similar)}")
 
 
 def _gone(kind: Kind, name: str, server: str) -> ToolGone:

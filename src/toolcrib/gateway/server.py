@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -50,6 +50,9 @@ class Particulars:
     """What else a gateway is told about its surroundings; every member has a default."""
 
     identity: Identity = NAMELESS
+    instructions: Callable[[], str] | None = None
+    """What hosts are to tell their models, at the moment that one asks; None: what the identity
+    says."""
     eager: Callable[[], Collection[str]] = tuple
     """The servers that readiness waits for, by id."""
     metrics: Callable[[], bytes] | None = None
@@ -146,7 +149,13 @@ class Gateway:
             await serve_streams(self._kernel, incoming, outgoing, principal)
 
     async def serve_http(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Serve HTTP on the configured address until cancelled; `task_status` is told the port."""
+        """Serve HTTP on the configured address until cancelled; `task_status` is told the port.
+
+        No catalog is asked for before the address is bound.
+
+        Raises:
+            ConfigError: There is no address, or it cannot be bound.
+        """
         if self._settings.http is None:
             raise ConfigError(
                 "no HTTP address is configured", remedy="give one with --http HOST:PORT"
@@ -155,8 +164,7 @@ class Gateway:
         from toolcrib.wire.http.serving import serve_app
 
         host, port = self._settings.http
-        app = self.asgi_app()
-        await serve_app(app, host, port, on_end=self.end_streams, task_status=task_status)
+        await serve_app(self.asgi_app, host, port, on_end=self.end_streams, task_status=task_status)
 
     def asgi_app(self) -> "Starlette":
         """The application: `/mcp`, `/healthz`, `/readyz` and, where there is one, `/metrics`.
@@ -188,7 +196,8 @@ class Gateway:
     @property
     def identity(self) -> Identity:
         """Who we say we are."""
-        return self._particulars.identity
+        identity, told = self._particulars.identity, self._particulars.instructions
+        return identity if told is None else replace(identity, instructions=told())
 
     def capabilities(self) -> Mapping[str, Any]:
         """What we declare to every host."""

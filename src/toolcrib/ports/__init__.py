@@ -34,6 +34,7 @@ from toolcrib.ports.sandbox import (
     Sandbox,
     Sandboxes,
     SandboxModule,
+    Unawaited,
     Waits,
 )
 from toolcrib.ports.schema import SchemaChecker, SchemaFault, Unchecked
@@ -93,6 +94,7 @@ __all__ = [
     "SnapshotStore",
     "Stemmer",
     "TokenCounter",
+    "Unawaited",
     "Unchecked",
     "Upstream",
     "Vault",

@@ -10,7 +10,7 @@ each of them again.
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from toolcrib.settings import Language
@@ -43,6 +43,8 @@ class Program:
     seed: str = ""
     """From what its random numbers are made; empty: from entropy. With `started_at`, two runs with
     the same answers take the same steps."""
+    away: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why a module that its text names is not there, by its name: what an import of it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,16 @@ class Place:
 
 
 NOWHERE = Place(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Unawaited:
+    """Stands in a value of a program for what the program did not wait for."""
+
+    call: int = 0
+    """The call that it stands for, as `Called` has it; 0: none."""
+    function: str = ""
+    """The function of the program that was to run instead; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,8 @@ class Finished:
 
     value: Any
     """What it returned; unchecked."""
+    untaken: frozenset[int] = frozenset()
+    """Calls whose failure nothing in the program took, as far as its runtime says so."""
 
 
 FailedWhy = Literal[
@@ -105,6 +119,7 @@ FailedWhy = Literal[
     "types",
     "raised",
     "interpreter_seconds",
+    "check_seconds",
     "memory",
     "sleep_seconds",
     "suspensions",
@@ -209,7 +224,7 @@ class Sandbox(Protocol):
 
         Leaving ends it within a second, if need be by killing it, while the event loop goes on.
         With a snapshot the program goes on where that was taken: `next` says `Waits` first. Raises
-        `SandboxUnavailable` as `abilities` does, `TooBusy` where no worker becomes free in time,
+        `SandboxUnavailable` as `abilities` does, `TooBusy` where no worker is free, at once,
         and `SnapshotRefused` for a snapshot that this runtime cannot take.
         """
         ...

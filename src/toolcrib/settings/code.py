@@ -36,6 +36,8 @@ class CodeSettings:
     """Seconds that a program may compute, without what it waits."""
     turn_seconds: float = 2.0
     """Seconds that it may compute between two calls."""
+    check_seconds: float = 2.0
+    """Seconds that the check of its types may take."""
     wall_seconds: float = 60.0
     """Seconds from its start to its end, without waiting for a person."""
     memory_bytes: int = 64 * 1024 * 1024
@@ -58,14 +60,27 @@ class CodeSettings:
     """What the model is shown of what it returned, as JSON."""
     answer_bytes: int = 8 * 1024 * 1024
     """The result of one call, as JSON, on its way into a program."""
+    replayed_bytes: int = 32 * 1024 * 1024
+    """What is kept of the calls of one program, as JSON, where a runtime cannot put programs aside
+    and one has to be told everything again: arguments and results. What has more runs on, and
+    cannot wait for a person who is asked later."""
     answer_depth: int = 24
     """How deep such a result may be nested."""
     programs: int = 4
-    """Programs that run at a time; each has a worker. Of one caller over HTTP one less, so that
-    nobody has them all."""
+    """Programs that run at a time, by language; each has a worker. A caller who has one gets
+    no further one that is the last, nor the last but one while nobody else has any, so that of four
+    not even two callers together have all. Who runs the process may, while alone."""
+    queued: int = 50
+    """Programs of one caller that wait for a worker; one more is refused at once."""
     wait_seconds: float = 10.0
     """How long a program waits for a worker."""
+    question_seconds: float = 120.0
+    """How long a program may keep its worker while a person is asked and other callers wait for a
+    worker, where it cannot give it back meanwhile: in TypeScript, or where it is too large."""
     suspended: int = 20
     """Programs of one principal that wait for a person."""
     suspended_bytes: int = 8 * 1024 * 1024
     """One such program as it is kept."""
+    all_suspended_bytes: int = 256 * 1024 * 1024
+    """Such programs of everybody together. Nobody keeps more of it than is left free for others:
+    who is alone has half of it, of two each has a third."""

@@ -12,7 +12,8 @@ class Waits:
     list_wait: float = 1.0
     """How long a listing waits for a newer catalog where an older one is held."""
     cold_wait: float = 3.0
-    """How long a listing waits where nothing is held."""
+    """How long listings wait where nothing is held: together, from when the connection was begun,
+    and once more when it is up."""
     admit_wait: float = 0.5
     """How long a call waits for a catalog that is being refreshed."""
     admit_max_age: float = 60.0

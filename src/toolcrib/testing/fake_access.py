@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from toolcrib.catalog.resource_news import NewsListener, ResourceNews
 from toolcrib.core.fingerprint import digest
 from toolcrib.core.instant import Instant
 from toolcrib.core.snapshot import Kind, Scope, Snapshot
+from toolcrib.discovery.meta.current import looked_up
 from toolcrib.errors import CatalogTooOld, UpstreamUnreachable
 from toolcrib.ports import Era, Progress, RequestContext, ServerFacts
 from toolcrib.protocol.listing import parse_page
@@ -171,6 +172,17 @@ class FakeAccess:
             await self.on_read(kind)
         await anyio.lowlevel.checkpoint()
         return tuple(self.peek(server, kind) for server in self.server_ids())
+
+    async def lacking(self, kind: Kind, servers: Collection[str] | None = None) -> tuple[str, ...]:
+        """Reads all of them, or renews those of the servers that are stale."""
+        if servers is None:
+            readings = {it.server: it for it in await self.read(kind)}
+        else:
+            held = [self.peek(it, kind) for it in self.server_ids() if it in servers]
+            stale = [it.server for it in held if not it.fresh]
+            renewed, _ = await looked_up(stale, lambda server: self.renewed(server, kind))
+            readings = {it.server: it for it in held} | renewed
+        return tuple(sorted(it for it, held in readings.items() if held.snapshot is None))
 
     async def read_one(self, server: str, kind: Kind) -> Reading:
         """One server's catalog."""

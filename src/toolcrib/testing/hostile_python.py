@@ -307,7 +307,7 @@ FORGING: Final = (
     _borne(
         "returns a call",
         "from github import create_issue\nreturn create_issue(title='a')",
-        "raised",
+        None,
     ),
     _borne("returns a host function", "from github import create_issue\nreturn create_issue", None),
     _borne("returns a class", "class A:\n  pass\nreturn A()", None),

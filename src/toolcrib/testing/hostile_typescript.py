@@ -6,46 +6,41 @@ of about a second and some tens of megabytes, and for modules `github` (with `cr
 its jail, not the names that a runner takes away.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from toolcrib.ports import FailedWhy
+from toolcrib.testing.hostile_python import Hostile
 
 
-@dataclass(frozen=True, slots=True)
-class HostileScript:
-    """One program that means no good."""
-
-    name: str
-    source: str
-    ends: frozenset[FailedWhy | None]
-    """How it may end; None: with a value."""
-
-
-def _tries(name: str, expression: str) -> HostileScript:
+def _tries(name: str, expression: str) -> Hostile:
     """A program that reads something it must not have, and tells it."""
     source = (
         f"let x;\ntry {{\n  x = {expression};\n}} catch (error) {{\n"
         "  return 'denied: ' + error.message;\n}\n"
         "return x === undefined ? 'nothing' : 'ESCAPED ' + String(x);"
     )
-    return HostileScript(name, source, frozenset({None}))
+    return Hostile(name, source, frozenset({None}))
 
 
-def _evaded(name: str, module: str, then: str = "") -> HostileScript:
-    """A program that imports by a text that no runner reads."""
+def _evaded(name: str, module: str, then: str = "") -> Hostile:
+    """A program that imports by a text that no runner reads.
+
+    A module of Deno's own may fail in a way that nobody can catch.
+    """
     escaped = module.replace("\\", "\\\\").replace('"', '\\"')
-    return _tries(name, f"(await (0, eval)(\"import('{escaped}')\")){then}")
+    tries = _tries(name, f"(await (0, eval)(\"import('{escaped}')\")){then}")
+    return replace(tries, ends=frozenset({None, "raised"}))
 
 
-def _stopped(name: str, source: str, *whys: FailedWhy) -> HostileScript:
+def _stopped(name: str, source: str, *whys: FailedWhy) -> Hostile:
     """A program that a limit ends."""
-    return HostileScript(name, f"{source}\nreturn 'ESCAPED';", frozenset(whys))
+    return Hostile(name, f"{source}\nreturn 'ESCAPED';", frozenset(whys))
 
 
-def _borne(name: str, source: str, *whys: FailedWhy | None) -> HostileScript:
+def _borne(name: str, source: str, *whys: FailedWhy | None) -> Hostile:
     """A program that may end in any of these ways; it must only do no harm."""
-    return HostileScript(name, source, frozenset(whys or (None, "raised")))
+    return Hostile(name, source, frozenset(whys or (None, "raised")))
 
 
 FILES: Final = (
@@ -73,28 +68,28 @@ FILES: Final = (
         'export {default} from "file:///etc/passwd" with {type:"text"}'
         "')`)).default",
     ),
-    HostileScript(
+    Hostile(
         "imports a file statically",
         'import text from "/etc/passwd" with { type: "text" };\nreturn "ESCAPED " + text;',
         frozenset({"unsupported"}),
     ),
-    HostileScript(
+    Hostile(
         "imports JSON statically",
         'import json from "file:///etc/x.json" with { type: "json" };\nreturn "ESCAPED " + json;',
         frozenset({"unsupported"}),
     ),
-    HostileScript(
+    Hostile(
         "closes its function and imports a file",
         '}\nimport text from "file:///etc/passwd" with { type: "text" };\n'
         'globalThis.stolen = text;\nexport async function x() {\nreturn "ESCAPED";',
         frozenset({"syntax", "raised"}),
     ),
-    HostileScript(
+    Hostile(
         "closes its function within a template",
         "const a = `${`}`}`;\nconst b = /[`]/;\nreturn 'denied' + a + b;",
         frozenset({None}),
     ),
-    HostileScript(
+    Hostile(
         "refers to a path for types",
         '/// <reference path="/etc/group" />\n/// <reference types="file:///etc/passwd" />\n'
         "const x: number = 'no';\nreturn x;",
@@ -303,12 +298,12 @@ MEMORY: Final = (
         "depth",
         None,
     ),
-    HostileScript(
+    Hostile(
         "nests its syntax",
         f"return {'(' * 9000}1{')' * 9000};",
         frozenset({"syntax", "crashed", None}),
     ),
-    HostileScript(
+    Hostile(
         "nests its lists",
         f"return {'[' * 9000}{']' * 9000};",
         frozenset({"syntax", "crashed", "raised", None}),

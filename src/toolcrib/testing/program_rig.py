@@ -8,6 +8,7 @@ from toolcrib.calls.call import Requester, Retry, ToolCall
 from toolcrib.codemode.broker import Around
 from toolcrib.codemode.callees import Callee
 from toolcrib.codemode.program_run import Ending, ProgramRun, Progress
+from toolcrib.codemode.turns import Turns
 from toolcrib.errors import ToolGone
 from toolcrib.facts import Fact
 from toolcrib.ports import Program
@@ -37,10 +38,18 @@ class ProgramRig:
     settings: CodeSettings = field(default_factory=CodeSettings)
     snapshots: bool = True
     progress: Steps | None = None
+    shared: ScriptedSandbox | None = None
+    """Where all programs run, under the names of their functions; None: each in a new one."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     """What went through the pipeline."""
     facts: list[Fact] = field(default_factory=list[Fact])
     sandbox: ScriptedSandbox = field(init=False)
+    """Of the program that was begun last."""
+    turns: Turns = field(init=False)
+    """At the workers, which all programs of this rig share."""
+
+    def __post_init__(self) -> None:
+        self.turns = Turns(self.settings)
 
     async def run(
         self,
@@ -51,18 +60,21 @@ class ProgramRig:
         retries: Mapping[int, Retry] | None = None,
     ) -> Ending:
         """How the program ends; with `before`, after a person answered."""
-        self.sandbox = ScriptedSandbox({"script": script}, snapshots=self.snapshots)
+        name = script.__name__
+        self.sandbox = self.shared or ScriptedSandbox({name: script}, snapshots=self.snapshots)
+        who = requester or Requester()
         run = ProgramRun(
             Around(self, self, self.settings, self, self.set_aside),
             self.sandbox,
             await self.sandbox.abilities(),
-            requester or Requester(),
+            who,
             run="r",
             before=before or Progress(),
             retries=retries,
             progress=self.progress,
         )
-        return await run.end(Program("script", {}))
+        async with self.turns.turn(who.principal, "python") as turn:
+            return await run.end(Program(name, {}), turn)
 
     async def call(self, call: ToolCall) -> dict[str, Any]:
         """The pipeline."""

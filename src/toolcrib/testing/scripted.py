@@ -53,6 +53,8 @@ class Faults:
 
     connect: ToolcribError | None = None
     """Raised by every attempt to connect."""
+    silent: bool = False
+    """No attempt to connect comes to an end."""
     lists: ToolcribError | None = None
     """Raised by every list request."""
     page: int | None = None
@@ -163,6 +165,8 @@ class ScriptedUpstream:
         self.connects += 1
         self.remembered = remembered
         await anyio.sleep(self.latency)
+        if self.faults.silent:
+            await anyio.sleep_forever()
         if self.faults.connect is not None:
             raise self.faults.connect
         connection = _Connection(self, server, signals, self._opened)

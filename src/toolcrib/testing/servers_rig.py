@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from toolcrib.adapters.stemming import EnglishStemmer
 from toolcrib.adapters.store.memory import MemoryStore
 from toolcrib.calls.call import Requester
 from toolcrib.catalog.catalogs import Catalogs
@@ -11,9 +12,11 @@ from toolcrib.catalog.server_catalogs import ServerCatalogs
 from toolcrib.config.keys import InstallationKey
 from toolcrib.core.naming import expose
 from toolcrib.core.partition import LOCAL, Principal
+from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.crib import Crib
 from toolcrib.discovery.servers.enabled import EnabledSets
 from toolcrib.discovery.servers.known import KnownServers
+from toolcrib.discovery.servers.offers import OfferSearch
 from toolcrib.discovery.servers.servers import Servers
 from toolcrib.discovery.servers.tools import server_tools
 from toolcrib.ports import EntryStore
@@ -66,6 +69,7 @@ class ServersRig:
         )
         self.tools = server_tools(
             self.servers,
+            OfferSearch(Lexicon(EnglishStemmer())),
             exposed=expose,
             limits=settings.limits,
         )

@@ -13,9 +13,6 @@ def workers() -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if (
-                child.name() in {"bwrap", "deno", "monty"}
-                and child.status() != psutil.STATUS_ZOMBIE
-            ):
+            if child.name() in _NAMES and child.status() != psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found

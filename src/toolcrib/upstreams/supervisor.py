@@ -113,6 +113,7 @@ class Supervisor:
         self._ended = 0
         self._stderr = ""
         self._used = wiring.clock.now().mono
+        self._begun = float("inf")
         self._held = anyio.CancelScope()
         self._hurried = anyio.Event()
         self._wanted = anyio.Event()
@@ -130,6 +131,14 @@ class Supervisor:
         """The live connection, or None."""
         up = self._upstream
         return None if up is None or up.closed else up
+
+    @property
+    def begun(self) -> float:
+        """When the attempt to connect that is under way was begun, in monotonic seconds.
+
+        Infinite where none is.
+        """
+        return self._begun
 
     @property
     def trouble(self) -> ToolcribError | None:
@@ -225,6 +234,7 @@ class Supervisor:
         None: it was let go, which is no failure.
         """
         self._held, self._hurried = anyio.CancelScope(), anyio.Event()
+        self._begun = self._clock.now().mono
         self._become("connecting")
         up_since: float | None = None
         retry_after: float | None = None
@@ -234,6 +244,7 @@ class Supervisor:
                 self.server, self._profile, self._signals(), remembered
             ) as upstream:
                 up_since = self._clock.now().mono
+                self._begun = float("inf")
                 self._trouble = None
                 self._upstream = upstream
                 self._become("ready", era=upstream.facts.era)
@@ -254,6 +265,7 @@ class Supervisor:
             _log.exception("the connection to %s broke", self.server.id)
             detail = f"the connection broke us: {type(error).__name__}"
             trouble = UpstreamUnreachable(detail, server=self.server.id)
+        self._begun = float("inf")
         now = self._clock.now().mono
         uptime = 0.0 if up_since is None else now - up_since
         self._attempts = self._attempts.after(uptime, self.server.reconnect)

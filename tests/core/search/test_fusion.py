@@ -56,6 +56,17 @@ def test_lacking_a_vector_never_puts_a_tool_behind_one_that_shares_less(
                 assert scores[tool] >= scores[other]
 
 
+@given(SCORES, COSINES)
+def test_lacking_a_vector_never_puts_a_tool_behind_one_that_is_hardly_alike(
+    words: dict[Doc, float], meaning: dict[Doc, float]
+) -> None:
+    scores = fused(words, meaning)
+    for tool in words.keys() - meaning.keys():
+        assert scores[tool] >= words[tool] + MEANING_WEIGHT * LEAST_COSINE
+    # One rare word of a description, beside a tool that shares nothing and is a little alike.
+    assert order(fused({A: 10.9}, {B: 0.168})) == [A, B]
+
+
 def test_likeness_that_is_noise_finds_nothing_by_itself() -> None:
     noise, telling = LEAST_COSINE - 0.01, LEAST_COSINE
     assert fused({}, {A: noise, B: -0.3}) == near({A: noise, B: -0.3}) == {}

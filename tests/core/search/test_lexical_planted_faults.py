@@ -18,7 +18,11 @@ MODULES = (
     "weights",
     "rarity",
     "segment",
+    "sums",
     "scoring",
+    "term",
+    "view",
+    "walks",
     "merged",
     "diversity",
 )

@@ -1,8 +1,5 @@
 """Tools are found by words, whatever form, language or spelling of an identifier they come in."""
 
-# pyright: reportPrivateUsage=false
-# What is left out shows from inside only.
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +9,7 @@ from toolcrib.core.search.fields import ServerTexts
 from toolcrib.core.search.lexicon import Lexicon
 from toolcrib.core.search.merged import MergedIndex
 from toolcrib.core.search.segment import Segment
+from toolcrib.core.search.walks import walks_of
 from toolcrib.testing.store_rig import item_of, snapshot_of
 
 STEM = EnglishStemmer()
@@ -354,6 +352,14 @@ def test_only_tools_of_the_wanted_servers_are_found() -> None:
     assert [doc.tool for doc in scores] == [("two", "copy")]
 
 
+def test_a_change_of_a_wanted_server_is_found_by_the_next_search() -> None:
+    merged = index({"one": {"copy": "Copy."}, "two": {"copy": "Copy."}})
+    for key in ("before", "copy_of_it", "copies"):
+        merged.put(segment("two", {key: "Copy."}))
+        scores = merged.scores(LEXICON.question("copy"), {"two"})
+        assert [doc.tool for doc in scores] == [("two", key)]
+
+
 def test_no_answer_is_longer_than_wanted() -> None:
     merged = index({"s": {f"copy_{n:02}": "Copy." for n in range(30)}})
     assert [len(found(merged, "copy", most)) for most in (-1, 0, 1, 7, 50)] == [0, 0, 1, 7, 30]
@@ -363,7 +369,7 @@ def test_a_long_question_leaves_out_what_tells_least_in_a_large_catalog() -> Non
     tools = {f"t{n}x": "alpha beta gamma delta" for n in range(9_000)}
     merged = index({"s": {**tools, "only": "unique alpha"}})
     question = LEXICON.question("alpha beta gamma delta unique")
-    walked = [posting for _, posting in merged._walks(question, None, 20_000, merged.rarity)]
+    walked = [posting for _, posting in walks_of(question, merged, 20_000)]
     assert [len(posting.docs) for posting in walked] == [1, 9_000, 9_000]
     assert found(merged, "alpha beta gamma delta unique")[0] == "only"
     assert len(found(merged, "alpha")) == 10
@@ -371,7 +377,7 @@ def test_a_long_question_leaves_out_what_tells_least_in_a_large_catalog() -> Non
 
 def test_one_term_is_looked_up_however_many_tools_have_it() -> None:
     merged = index({"s": {f"t{n}x": "alpha" for n in range(5)}})
-    walked = list(merged._walks(LEXICON.question("alpha"), None, 3, merged.rarity))
+    walked = walks_of(LEXICON.question("alpha"), merged, 3)
     assert [len(posting.docs) for _, posting in walked] == [5]
 
 

@@ -3,7 +3,7 @@
 # pyright: reportPrivateUsage=false
 # What is left behind, and what is shared, shows from inside only.
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 from hypothesis import given
@@ -31,8 +31,11 @@ def segment(server: str, tools: dict[str, str], about: str = "") -> Segment:
     return Segment.build(server, snapshot_of(*items), LEXICON, ServerTexts(description=about))
 
 
-def scores(merged: MergedIndex, query: str) -> dict[tuple[str, str], float]:
-    return {doc.tool: score for doc, score in merged.scores(LEXICON.question(query)).items()}
+def scores(
+    merged: MergedIndex, query: str, servers: Collection[str] | None = None
+) -> dict[tuple[str, str], float]:
+    found = merged.scores(LEXICON.question(query), servers)
+    return {doc.tool: score for doc, score in found.items()}
 
 
 def parts(merged: MergedIndex) -> Iterator[object]:
@@ -71,6 +74,55 @@ def test_an_index_after_any_changes_is_the_one_built_from_what_is_left(
     assert scores(merged, query) == scores(fresh, query)
 
 
+@pytest.mark.parametrize("large", [0, 2, 60])
+@given(changes, st.sets(st.sampled_from(("one", "two", "three", "four"))), texts)
+def test_some_servers_are_searched_as_if_there_were_no_others(
+    large: int, steps: list[tuple[str, dict[str, str] | None]], servers: set[str], query: str
+) -> None:
+    merged, alone = MergedIndex(), MergedIndex()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(merged_index, "_LARGE", large)
+        for server, tools in steps:
+            built = None if tools is None else segment(server, tools)
+            for index in (merged, alone) if server in servers else (merged,):
+                if built is None:
+                    index.drop(server)
+                else:
+                    index.put(built)
+            # What one search remembers of these servers must not outlive their next change.
+            assert scores(merged, query, servers) == scores(alone, query)
+            assert scores(merged, query, servers) == scores(alone, query)
+
+
+def test_where_words_occur_in_some_servers_is_worked_out_once() -> None:
+    merged = MergedIndex()
+    for name in ("one", "two", "three"):
+        merged.put(segment(name, {f"{name}_tool": "alpha"}))
+    few = {"one", "two"}
+    scores(merged, "alpha", few)
+    (view,) = merged._views.values()
+    posting = view.posting("alpha")
+    merged.put(segment("three", {"other": "alpha beta"}))
+    scores(merged, "alpha", {"two", "one"})
+    assert [*merged._views.values()] == [view]
+    assert view.posting("alpha") is posting
+    merged.drop("two")
+    assert not merged._views
+
+
+def test_what_is_remembered_of_sets_of_servers_is_bounded() -> None:
+    merged = MergedIndex()
+    merged.put(segment("one", {"a": "alpha"}))
+    sets = [frozenset({"one", f"other{n}"}) for n in range(20)]
+    for few in sets:
+        scores(merged, "alpha beta gamma", sets[0])
+        scores(merged, "alpha beta gamma", few)
+    assert len(merged._views) <= 10
+    assert sets[0] in merged._views, "the one that is used most recently stays"
+    (known, *_) = (view._known for view in merged._views.values())
+    assert known.keys() == {"alpha"}, "words that nothing has are not remembered"
+
+
 @given(catalogs, texts)
 def test_the_same_content_gives_the_same_segment(tools: dict[str, str], about: str) -> None:
     one, other = segment("s", tools, about), segment("s", dict(reversed(tools.items())), about)
@@ -89,7 +141,7 @@ def test_a_removed_server_leaves_nothing_behind() -> None:
     merged.drop("goes")
     assert list(parts(merged)) == before
     assert scores(merged, "secret hidden beta") == {}
-    assert merged._rarities.keys() <= {"secret", "hidden", "beta"}
+    assert merged._rarities == {}, "words that nothing has are not remembered"
     merged.drop("goes")
     merged.drop("stays")
     assert (len(merged), merged._terms, merged.servers()) == (0, {}, ())

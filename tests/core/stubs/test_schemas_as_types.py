@@ -41,35 +41,36 @@ TYPES: list[tuple[Any, str]] = [
     ({"type": ["null", "string"]}, "str | None"),
     ({"type": ["string", "integer"]}, "str | int"),
     ({"minLength": 2}, "Any"),
-    ({"const": 3}, "Literal[3]"),
+    ({"const": 3}, "float"),
     ({"const": None}, "None"),
-    ({"enum": ["a", 1, True, None]}, 'Literal["a", 1, True] | None'),
-    ({"enum": [1, True, 1.0]}, "Literal[1, True]"),
+    ({"enum": ["a", 1, True, None]}, 'Literal["a", True] | float | None'),
+    ({"enum": [1, True, 1.0]}, "Literal[True] | float"),
     ({"type": "string", "enum": ["a", None]}, 'Literal["a"]'),
-    ({"enum": [0.5, 2**60, [], {}]}, "float | int | list[Any] | dict[str, Any]"),
+    ({"enum": [0.5, 2**60, [], {}]}, "float | int | ListOf[Any] | Mapping[str, Any]"),
     ({"enum": ["x" * 201]}, "str"),
     ({"enum": ["\ud800"]}, "str"),
     ({"enum": [10**400, float("nan"), float("inf")]}, "int | float"),
     ({"enum": list(range(41))}, "int"),
     ({"enum": [*map(str, range(50)), None]}, "str | None"),
-    ({"type": "array"}, "list[Any]"),
-    ({"type": "array", "items": {"type": "string"}}, "list[str]"),
-    ({"items": {"type": "integer"}}, "Sequence[int]"),
-    ({"type": "array", "items": [{"type": "string"}]}, "list[Any]"),
+    ({"type": "array"}, "ListOf[Any]"),
+    ({"type": "array", "items": {"type": "string"}}, "ListOf[str]"),
+    ({"items": {"type": "integer"}}, "ListOf[int]"),
+    ({"type": "array", "items": [{"type": "string"}]}, "ListOf[Any]"),
     (
         {
             "type": "array",
             "prefixItems": [{"type": "string"}, {"type": "integer"}],
             "items": False,
         },
-        "Sequence[str | int]",
+        "ListOf[str | int]",
     ),
-    ({"type": "array", "items": {"enum": ["a"]}}, 'list[Literal["a"] | str]'),
-    ({"type": "object"}, "dict[str, Any]"),
-    ({"type": "object", "properties": {}}, "dict[str, Any]"),
+    ({"type": "array", "items": {"enum": ["a"]}}, 'ListOf[Literal["a"] | str]'),
+    ({"type": "array", "items": {"enum": ["a", 1]}}, 'ListOf[Literal["a"] | str | float]'),
+    ({"type": "object"}, "Mapping[str, Any]"),
+    ({"type": "object", "properties": {}}, "Mapping[str, Any]"),
     ({"additionalProperties": {"type": "integer"}}, "Mapping[str, int]"),
     ({"patternProperties": {"^a": {"type": "string"}}}, "Mapping[str, str]"),
-    ({"type": "object", "additionalProperties": False}, "dict[str, Never]"),
+    ({"type": "object", "additionalProperties": False}, "Mapping[str, Never]"),
     ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "str | None"),
     ({"oneOf": [{"const": "a"}, {"const": "b"}]}, 'Literal["a", "b"]'),
     ({"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "a"}]}, "str"),
@@ -88,7 +89,7 @@ TYPES: list[tuple[Any, str]] = [
     ({"$ref": "https://example.org/s.json"}, "Any"),
     ({"$dynamicRef": "#x"}, "Any"),
     ({"$ref": "#/$defs/loop"}, "Any"),
-    ({"$ref": "#/$defs/tree"}, "str | list[Any]"),
+    ({"$ref": "#/$defs/tree"}, "str | ListOf[Any]"),
 ]
 
 
@@ -111,12 +112,14 @@ def test_objects_become_records_named_after_tool_and_place() -> None:
     inner = {"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}
     text = python_declarations(read({"a-x": {"type": "array", "items": inner}}))
     assert "class FAXItem(TypedDict):\n    b: int\n" in text
-    assert "a_x: Sequence[FAXItem | dict[str, Any]] = ..." in text
+    assert "a_x: ListOf[FAXItem | Mapping[str, Any]] = ..." in text
 
 
 def test_that_objects_may_be_any_is_said_once_in_a_union() -> None:
     records = [{"properties": {name: {"type": "string"}}} for name in "xy"]
-    assert argument({"anyOf": [*records, {"type": "null"}]}) == ("FA | FA2 | None | dict[str, Any]")
+    assert argument({"anyOf": [*records, {"type": "null"}]}) == (
+        "FA | FA2 | None | Mapping[str, Any]"
+    )
 
 
 def test_results_are_exact() -> None:
@@ -138,6 +141,39 @@ def test_results_are_exact() -> None:
         "    id: NotRequired[int]\n"
         "async def f() -> FResult: ...\n"
     )
+
+
+def test_numbers_that_a_schema_lists_are_any_number_as_arguments() -> None:
+    assert argument({"type": "number", "enum": [1.0, 2.0]}) == "float"
+    assert "v: Literal[1, 2]\n" in result(
+        {"properties": {"v": {"enum": [1, 2.0]}}, "required": ["v"]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "written"),
+    [
+        ({}, "FResult(TypedDict):"),
+        ({"additionalProperties": False}, "FResult(TypedDict):"),
+        ({"additionalProperties": True}, "FResult(TypedDict, extra_items=Any):"),
+        ({"additionalProperties": {"type": "string"}}, "FResult(TypedDict, extra_items=Any):"),
+        ({"patternProperties": {"^x": {}}}, "FResult(TypedDict, extra_items=Any):"),
+        ({"allOf": [{"$ref": "#/$defs/gone"}]}, "FResult(TypedDict, extra_items=Any):"),
+    ],
+)
+def test_a_result_is_open_where_its_schema_speaks_of_other_members(
+    others: dict[str, Any], written: str
+) -> None:
+    assert f"class {written}\n    a: int\n" in result(
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], **others}
+    )
+
+
+def test_members_that_no_schema_names_can_be_read_where_it_speaks_of_them() -> None:
+    plain: dict[str, Any] = {"properties": {"a": {}}, "additionalProperties": True}
+    assert "class FResult(TypedDict, extra_items=Any):" in result(plain)
+    keyed: dict[str, Any] = {"properties": {"a-b": {}}, "additionalProperties": True}
+    assert '{"a-b": NotRequired[Any]}, extra_items=Any)\n' in result(keyed)
 
 
 def test_a_result_that_contains_itself_through_definitions_ends_in_a_name() -> None:
@@ -168,7 +204,7 @@ def test_an_argument_that_contains_itself_ends_in_a_name() -> None:
     wrapped = {"allOf": [{"$ref": "#/$defs/node"}], "description": "One of them"}
     it = read({"a": wrapped, "b": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": node}})
     assert [record.name for record in it.given] == ["FNode"]
-    assert "next: NotRequired[FNode | dict[str, Any]]" in python_declarations(it)
+    assert "next: NotRequired[FNode | Mapping[str, Any]]" in python_declarations(it)
 
 
 def test_the_root_can_contain_itself() -> None:
@@ -215,7 +251,7 @@ def test_alternatives_that_only_demand_members_are_ignored() -> None:
 def test_alternatives_that_only_demand_members_say_nothing() -> None:
     inner = {"type": "object", "anyOf": [{"required": ["x"]}, {"required": ["y"]}]}
     it = read({"a": inner}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
-    assert "f(*, a: dict[str, Any] = ...)" in python_declarations(it)
+    assert "f(*, a: Mapping[str, Any] = ...)" in python_declarations(it)
     assert not it.notes
     assert not it.open
     unsaid = {"type": "object", "oneOf": [{"required": ["x"]}, {"required": ["y"]}]}

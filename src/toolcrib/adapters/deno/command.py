@@ -50,8 +50,9 @@ def find_deno() -> Path:
         return Path(find_deno_bin()).resolve(strict=True)
     except OSError as error:
         raise SandboxUnavailable(
-            f"programs in TypeScript cannot run here: the package deno lacks its program: {error}",
+            "programs in TypeScript cannot run here: the package deno lacks its program",
             remedy=REMEDY,
+            operator_note=str(error),
         ) from error
 
 

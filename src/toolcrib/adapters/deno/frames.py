@@ -5,7 +5,9 @@ otherwise than they come or goes on without end makes the program `crashed`.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Final, cast
 
 from toolcrib.adapters.line_splitter import LongLine
@@ -21,6 +23,7 @@ from toolcrib.ports import (
     Place,
     Printed,
     Program,
+    Unawaited,
     Waits,
 )
 from toolcrib.settings import CodeSettings
@@ -38,6 +41,12 @@ _LONGEST: Final = 32 * 1024
 _LONGEST_LINE: Final = 200
 """Characters of a line that are repeated."""
 _PLACES: Final = 20
+_NAN: Final = "0e999"
+"""How a runner writes NaN; infinities are numbers that are too large."""
+_UNAWAITED: Final = "0e-"
+"""What stands before the number of a call that the program did not wait for; 0: of no call."""
+_ID: Final = 9
+"""Digits of such a number."""
 _PARTS: Final = ("line", "column", "function")
 """Of a place."""
 _CALLS_MORE: Final = 50
@@ -49,6 +58,10 @@ ROOM: Final = 64 * 1024
 
 class Malformed(Exception):
     """A line that no runner writes."""
+
+
+class BigInt(Decimal):
+    """An integer of more digits than Python makes an `int` of; no JSON, and called what it is."""
 
 
 def print_room(settings: CodeSettings) -> int:
@@ -99,7 +112,7 @@ class Frames:
             case "waits":
                 self._told += [Waits(tuple(sorted(self.open)))] if self.open else []
             case "done":
-                self._end(Finished(frame.get("value")))
+                self._end(Finished(frame.get("value"), _ids(frame)))
             case "failed":
                 self._end(self._failed(frame))
             case _:
@@ -183,7 +196,9 @@ def whole(text: str) -> str:
 
 def _parsed(line: bytes) -> Mapping[str, Any]:
     try:
-        frame: object = json.loads(line, parse_constant=_refuse)
+        frame: object = json.loads(
+            line, parse_constant=_refuse, parse_float=_number, parse_int=_integer
+        )
     except (ValueError, RecursionError) as error:
         raise Malformed("a line that is no JSON") from error
     if not is_object(frame):
@@ -195,11 +210,32 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
+def _number(digits: str) -> float | Unawaited:
+    if digits.startswith(_UNAWAITED):
+        return Unawaited(int(digits.removeprefix(_UNAWAITED)[:_ID]))
+    return math.nan if digits == _NAN else float(digits)
+
+
+def _integer(digits: str) -> int | BigInt:
+    try:
+        return int(digits)
+    except ValueError:  # its digits are more than an `int` is made of
+        return BigInt(digits)
+
+
 def _text(frame: Mapping[str, Any], key: str) -> str:
     found = frame.get(key)
     if not isinstance(found, str):
         raise Malformed(f"a line without {key}")
     return found
+
+
+def _ids(frame: Mapping[str, Any]) -> frozenset[int]:
+    found: object = frame.get("untaken", [])
+    ids = cast("list[object]", found) if isinstance(found, list) else [None]
+    if not all(type(id_) is int for id_ in ids):
+        raise Malformed("a line with what are no calls")
+    return frozenset(cast("list[int]", ids))
 
 
 def _count(frame: Mapping[str, Any], key: str) -> int:

@@ -138,6 +138,7 @@ class DenoRunning:
             {
                 "source": program.source,
                 "modules": modules,
+                "away": dict(program.away),
                 "most": most,
                 "now": program.started_at,
                 "seed": program.seed,

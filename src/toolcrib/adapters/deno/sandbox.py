@@ -67,7 +67,7 @@ class DenoSandbox:
         """A process for this program alone."""
         if snapshot is not None:
             raise SnapshotRefused("programs in TypeScript cannot go on from a snapshot")
-        async with self._places.one():
+        with self._places.one():
             async with self._starting:
                 await self._known()
                 worker = await self._taken()
@@ -114,8 +114,9 @@ class DenoSandbox:
         jail = self._find()
         if isinstance(jail, NoJail):
             raise SandboxUnavailable(
-                f"programs in TypeScript run only in a jail, and there is none here: {jail.reason}",
+                "programs in TypeScript run only in a jail, and there is none here",
                 remedy=REMEDY,
+                operator_note=jail.reason,
             )
         return jail.name, command(jail, deno, self._settings)
 
@@ -150,6 +151,7 @@ class DenoSandbox:
             raise SandboxUnavailable(
                 f"programs in TypeScript cannot run here: Deno does not start in its jail: {why}",
                 remedy="see what `bwrap --unshare-all --ro-bind / / true` says",
+                operator_note=worker.note or None,
             )
         return worker
 

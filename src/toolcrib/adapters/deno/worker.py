@@ -22,7 +22,7 @@ from toolcrib.settings import CodeSettings
 _LOOK: Final = 0.01
 """Seconds between two looks at a process that runs a program."""
 _LONGEST: Final = 300
-"""Characters of what a process said that go into a reason."""
+"""Characters of what a process said that go into a note."""
 
 
 class Driver(Protocol):
@@ -70,7 +70,9 @@ class Worker:
         self.version = ""
         """Of Deno."""
         self.problem = ""
-        """Why it takes no program."""
+        """Why it takes no program, as anybody may read it."""
+        self.note = ""
+        """What the system or the process said of that: for the operator, as it names paths."""
         self._driver: Driver | None = None
         self._stopped = False
         self._closed = False
@@ -111,7 +113,7 @@ class Worker:
         try:
             pipes = Pipes(self._command, self._settings.answer_bytes + ROOM, self._heard)
         except OSError as error:
-            self.problem = str(error)
+            self.problem, self.note = "it could not be started", str(error)
             return
         try:
             self._attend(pipes)
@@ -166,8 +168,7 @@ class Worker:
                 bound(pid, self._settings)
                 return Gauge(pid, self._settings)
             if pipes.ended:
-                code = pipes.end()
-                said = pipes.said.strip()[-_LONGEST:]
-                self.problem = f"it ended with code {code}: {said}"
+                self.problem = f"it ended with code {pipes.end()}"
+                self.note = pipes.said.strip()[-_LONGEST:]
                 return None
         return None

@@ -23,7 +23,7 @@ _REMEDIES: Final[dict[int, str]] = {
     400: "the server does not accept the request's form; check that it speaks this MCP revision",
     401: "configure the credential it asks for, or renew one that has run out",
     403: "the credential is not allowed to do this; ask for more rights or use another",
-    404: "check the path of its URL",
+    404: "check the path of its URL; many servers answer at /mcp",
     405: "check the path of its URL, and that it speaks Streamable HTTP",
     406: "the server cannot answer in JSON or as an event stream; check the path of its URL",
     408: "the server gave up waiting; check the connection to it",

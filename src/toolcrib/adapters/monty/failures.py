@@ -1,13 +1,19 @@
 """What ended a program, from what Monty raised."""
 
+import ast
+import re
+from dataclasses import replace
 from typing import Final
 
 from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
 
 from toolcrib.adapters.monty.places import Source
-from toolcrib.ports import Failed, FailedWhy
+from toolcrib.core.program.hints import CONSTRUCT_HINTS
+from toolcrib.ports import Failed, FailedWhy, Place
 from toolcrib.settings import CodeSettings
 
+_NEVER_CLOSED: Final = re.compile(r"('[(\[{]') was never closed")
+_DENIED: Final = "Permission denied"
 _LONGEST: Final = 32 * 1024
 """Characters of a message."""
 
@@ -31,8 +37,34 @@ def failed(error: MontyError, source: Source, settings: CodeSettings, *, ran: bo
         # No code has a place yet: the parser said no, before anything ran.
         why = "syntax" if isinstance(error, MontySyntaxError) else "unsupported"
         return Failed(why, _unprefixed(message), source.trace(frames), executed=False)
-    why, limit = _limit(error.exception(), settings, uncaught=not frames)
-    return Failed(why, f"{message} ({limit})" if limit else message, source.trace(frames))
+    raised = error.exception()
+    why, limit = _limit(raised, settings, uncaught=not frames)
+    if limit:
+        message = f"{message} ({limit})"
+    elif isinstance(raised, PermissionError) and str(raised).startswith(_DENIED):
+        message = f"{message} ({CONSTRUCT_HINTS['open']})"
+    return Failed(why, message, source.trace(frames))
+
+
+def unclosed(failed: Failed, source: Source, text: str) -> Failed:
+    """The end of a program; where a bracket of it has no end, that bracket and its line.
+
+    A parser that looks for the end finds nothing but the end of the text.
+    """
+    if failed.why != "syntax" or failed.executed:
+        return failed
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        found = _NEVER_CLOSED.fullmatch(error.msg)
+        if found is None or error.lineno is None:
+            return failed
+        place = Place(error.lineno, error.offset or 0, source.line(error.lineno))
+        told = f"script.py:{place.line}:{place.column}: this {found[1]} is not closed"
+        return replace(failed, message=f"{told}\n    {place.text.strip()}", trace=(place,))
+    except (ValueError, RecursionError, MemoryError):
+        return failed
+    return failed
 
 
 def _lost(error: MontyCrashedError, settings: CodeSettings) -> Failed:

@@ -2,13 +2,12 @@
 
 import math
 import os
-import re
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic_monty import ExternalSettledResult as Result
 from pydantic_monty import (
@@ -22,8 +21,9 @@ from pydantic_monty import (
 )
 
 from toolcrib.adapters.monty.checking import check
-from toolcrib.adapters.monty.failures import failed
+from toolcrib.adapters.monty.failures import failed, unclosed
 from toolcrib.adapters.monty.frozen import Frozen
+from toolcrib.adapters.monty.handed_out import HandedOut
 from toolcrib.adapters.monty.modules import (
     OUTSIDE,
     external_modules,
@@ -41,15 +41,18 @@ from toolcrib.ports import (
     Called,
     Failed,
     Finished,
-    Place,
     Printed,
     Program,
     Raised,
     Returned,
+    Unawaited,
 )
 from toolcrib.settings import CodeSettings
 
-_UNAWAITED: Final = re.compile(r"<coroutine external_future\((\d+)\)>")
+_UNHASHABLE: Final = (
+    "TypeError: objects of classes cannot leave the program as elements of a set or keys of a "
+    "dict: make a list of them, or take their attributes"
+)
 _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
@@ -104,7 +107,9 @@ class Feeding:
         self._step: FutureSnapshot | FunctionSnapshot | None = None
         self._asleep: dict[int, float] = {}
         self._slept = 0.0
-        self._places: dict[int, Place] = {}
+        self._made: dict[int, Unawaited] = {}
+        """What awaits something, by Monty's numbers."""
+        self._restored = False
         self._ran = False
         self._stopped = False
         self._killed = False
@@ -117,7 +122,7 @@ class Feeding:
         """Check the program and run it until it waits or ends."""
         refused = self._checked() if self._program.checked else None
         if refused is not None:
-            return refused
+            return unclosed(refused, self._source, self._program.source)
         names = imported(self._program)
         self._source = Source(self._program.source, f"<python-input-{1 if names else 0}>")
         session = self._entered(self._workers.to_run(self._program, self._modules()))
@@ -133,7 +138,7 @@ class Feeding:
         Raises:
             SnapshotRefused: It cannot.
         """
-        self._ran = True
+        self._ran = self._restored = True
         self._slept = frozen.slept
         self._source = Source(self._program.source, frozen.fed)
         self._helpers |= held_again(frozen.helpers)
@@ -212,7 +217,9 @@ class Feeding:
 
     def _entered(self, session: MontySession) -> MontySession:
         """A session with a worker, which `stop` knows from now on."""
-        session.__enter__()
+        return self._known(session.__enter__())
+
+    def _known(self, session: MontySession) -> MontySession:
         with self._guard:
             self._session = session
             self._pid = session.worker_pid
@@ -234,12 +241,25 @@ class Feeding:
                 self._busy = False
 
     def _checked(self) -> Failed | None:
-        session = self._entered(self._workers.to_check(self._modules()))
+        """Why it is not run; in a session of its own, which knows nothing of other programs."""
+        program = self._program
+        named = [module for module in program.modules if module in program.source]
+        session = self._workers.checkers.lent(self._modules())
         try:
+            self._known(session)
             with self._working():
-                return check(session, self._source, self._program.source, self._program.modules)
+                return check(
+                    session,
+                    self._source,
+                    program.source,
+                    named,
+                    seconds=self._settings.check_seconds,
+                    has=self._workers.defined.among,
+                )
         finally:
-            self.close()
+            with self._guard:
+                self._session, self._pid = None, None
+            self._workers.checkers.done(session)
 
     def _prepared(self, session: MontySession, names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         """The functions of modules that run inside."""
@@ -257,7 +277,12 @@ class Feeding:
                 return self._ended(self._driven(first))
         except MontyError as error:
             ran = self._ran or self._printing.any
-            return self._ended(failed(error, self._source, self._settings, ran=ran))
+            ended = failed(error, self._source, self._settings, ran=ran)
+            return self._ended(unclosed(ended, self._source, self._program.source))
+        except TypeError as error:  # a set, or keys, of what has no hash outside
+            if "unhashable" not in str(error):
+                raise
+            return self._ended(Failed("raised", _UNHASHABLE))
 
     def _driven(self, first: Callable[[], SyncSnapshot]) -> State:
         step = first()
@@ -267,7 +292,7 @@ class Feeding:
             if isinstance(following, Waiting | Napping | Failed):
                 return following
             step = following
-        return self._finished(step.output)
+        return Finished(self._read(step.output))
 
     def _ended(self, state: State) -> State:
         """Tell what was not told, where this is the end."""
@@ -298,8 +323,10 @@ class Feeding:
         known = self._program.modules.get(module)
         if step.object_id is not None or known is None or function not in known.functions:
             return step.resume_auto()
-        place = self._places[step.call_id] = self._source.place(step.position)
-        self._emit(Called(step.call_id, module, function, step.args, step.kwargs, place))
+        place = self._source.place(step.position)
+        args, kwargs = self._read([step.args, step.kwargs])
+        self._made[step.call_id] = Unawaited(step.call_id)
+        self._emit(Called(step.call_id, module, function, tuple(args), kwargs, place))
         return step.resume({"future": ...})
 
     def _sleep(self, step: FunctionSnapshot) -> SyncSnapshot | Napping | Failed:
@@ -316,18 +343,18 @@ class Feeding:
             self._step = step
             return Napping(seconds)
         self._asleep[step.call_id] = seconds
+        self._made[step.call_id] = Unawaited(function="asyncio.sleep")
         return step.resume({"future": ...})
 
-    def _finished(self, value: Any) -> Finished | Failed:
-        for id_ in _unawaited(value):
-            if id_ in self._places:
-                return Failed(
-                    "raised",
-                    "RuntimeError: it returns a call that it did not wait for: "
-                    "write `await` before the call",
-                    (self._places[id_],),
-                )
-        return Finished(value)
+    def _read(self, value: Any) -> Any:
+        """What Monty hands out, as values."""
+        program = self._program
+        beside = [program.modules[name].source for name in imported(program)]
+        return HandedOut(program.source, beside, self._unawaited).value(value)
+
+    def _unawaited(self, id_: int) -> Unawaited | None:
+        """What stands under a number; from before a snapshot, a call."""
+        return self._made.get(id_) or (Unawaited(id_) if self._restored else None)
 
 
 _SLEEPS: Final = frozenset({"time.sleep", "asyncio.sleep"})
@@ -338,19 +365,6 @@ def _seconds(args: tuple[Any, ...]) -> float:
     wanted = args[0] if args else math.inf
     seconds = float(wanted) if isinstance(wanted, int | float) else math.inf
     return math.inf if math.isnan(seconds) else max(seconds, 0.0)
-
-
-def _unawaited(value: Any) -> Iterator[int]:
-    """Calls that nobody waited for, in a value or right inside it, as Monty writes them."""
-    parts: list[Any] = [value]
-    if isinstance(value, dict):
-        parts = list(cast("dict[Any, Any]", value).values())
-    elif isinstance(value, list | tuple):
-        parts = list(cast("list[Any]", value))
-    for part in parts:
-        found = _UNAWAITED.fullmatch(part) if isinstance(part, str) else None
-        if found is not None:
-            yield int(found[1])
 
 
 def _result(answer: Answer) -> Result:

@@ -39,6 +39,8 @@ class _Function:
 
 Helpers = Mapping[str, Mapping[str, UUID]]
 """By module and name, the ids of functions that run inside."""
+Modules = Mapping[str, Callable[[], ExternalModule]]
+"""By name, what makes a module when it is first imported."""
 
 
 def imported(program: Program) -> tuple[str, ...]:

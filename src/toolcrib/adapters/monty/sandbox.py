@@ -21,8 +21,9 @@ if TYPE_CHECKING:  # it imports Monty, which costs what no other command should 
     from toolcrib.adapters.monty.running import MontyRunning
     from toolcrib.adapters.monty.workers import Workers
 
-_SPARE_THREADS: Final = 2
-"""Beside one for each program: to start and end workers, and to find out what they can do."""
+_SPARE_THREADS: Final = 3
+"""Beside one for each program: to start and end workers, to find out what they can do, and to read
+ahead, for which programs wait."""
 
 
 class MontySandbox:
@@ -62,7 +63,7 @@ class MontySandbox:
         self, program: Program, *, snapshot: bytes | None = None
     ) -> AsyncGenerator[Running]:
         """A session for this program alone; its worker is lent with the first event."""
-        async with self._places.one():
+        with self._places.one():
             workers = await self._started()
             from toolcrib.adapters.monty.running import (  # noqa: PLC0415 - as above
                 MontyRunning as Opened,
@@ -119,26 +120,21 @@ class MontySandbox:
                 remedy="install the package pydantic-monty, version 1.4",
                 operator_note=str(error),
             ) from error
-        return Workers(self._settings, self._find())
+        return Workers(self._settings, self._find(), self._threads.submit)
 
 
 def _abilities(workers: "Workers") -> Abilities:
-    from toolcrib.adapters.monty.probes import LIMITS, PROBES, lacks, missing_modules  # noqa: PLC0415
+    from toolcrib.adapters.monty.probes import LIMITS  # noqa: PLC0415
+    from toolcrib.adapters.monty.survey import surveyed  # noqa: PLC0415
     from toolcrib.adapters.monty.workers import VERSION  # noqa: PLC0415
 
-    lacking: list[str] = []
-    for name, code in PROBES.items():
-        with workers.to_try(LIMITS) as session:
-            if lacks(session, code):
-                lacking.append(name)
-    with workers.to_try(LIMITS) as session:
-        missing = missing_modules(session)
+    lacking = surveyed(VERSION, lambda: workers.to_try(LIMITS))
     return Abilities(
         language="python",
         version=f"monty {VERSION}",
         snapshots=True,
         type_check=True,
         jail=workers.jail,
-        lacks=tuple(lacking),
-        missing_modules=missing,
+        lacks=lacking.names,
+        missing_modules=lacking.modules,
     )

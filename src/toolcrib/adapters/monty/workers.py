@@ -2,14 +2,12 @@
 
 import datetime as dt
 import os
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Literal
 
 import pydantic_monty
 from pydantic_monty import (
-    ExternalModule,
     Monty,
     MontyError,
     MontySession,
@@ -25,6 +23,10 @@ from toolcrib.adapters.jail.bubblewrap import Jail, NoJail
 from toolcrib.adapters.jail.launcher import Launcher
 from toolcrib.adapters.jail.libraries import libraries
 from toolcrib.adapters.jail.order import Order
+from toolcrib.adapters.monty.checkers import Checkers, Soon
+from toolcrib.adapters.monty.defined import Defined
+from toolcrib.adapters.monty.modules import Modules
+from toolcrib.adapters.monty.probes import LIMITS
 from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Program
 from toolcrib.settings import CodeSettings
@@ -35,11 +37,11 @@ _SESSIONS_EACH: Final = 50
 """A worker keeps what a program made it take from the system, and so it does not live for ever."""
 _GRACE: Final = 5.0
 """Seconds after which a worker is killed that should have stopped by itself."""
+_SPARE: Final = 2
+"""Workers beside one for each program: to find out what they can do, and to read ahead."""
 _SUSPENSIONS_A_CALL: Final = 4
 _SUSPENSIONS: Final = 50
 """For imports, names that are not defined, sleeps."""
-
-Modules = Mapping[str, Callable[[], ExternalModule]]
 
 
 class Workers:
@@ -50,12 +52,15 @@ class Workers:
     Args:
         settings: The limits of a program, and how many run at a time.
         jail: What a worker is started in.
+        soon: Has work done in another such thread; None: nothing is made ready ahead.
 
     Raises:
         SandboxUnavailable: No worker answers.
     """
 
-    def __init__(self, settings: CodeSettings, jail: Jail | NoJail) -> None:
+    def __init__(
+        self, settings: CodeSettings, jail: Jail | NoJail, soon: Soon | None = None
+    ) -> None:
         self._settings = settings
         try:
             self.jail = self._start(jail)
@@ -65,6 +70,8 @@ class Workers:
                 remedy="install toolcrib anew; its package pydantic-monty brings a program `monty`",
                 operator_note=str(error),
             ) from error
+        self.defined = Defined(lambda: self.to_try(LIMITS))
+        self.checkers = Checkers(self.to_check, soon if settings.type_check else None)
 
     def _start(self, jail: Jail | NoJail) -> str:
         binary = Path(find_monty_binary()).absolute()
@@ -84,7 +91,7 @@ class Workers:
         launcher = _launcher(command)
         pool = Monty(
             binary_path=command[0] if launcher is None else launcher.path,
-            max_processes=settings.programs + 1,
+            max_processes=settings.programs + _SPARE,
             checkout_timeout=settings.wait_seconds,
             request_timeout=settings.interpreter_seconds + _GRACE,
             max_checkouts_per_worker=_SESSIONS_EACH,
@@ -116,7 +123,7 @@ class Workers:
         )
 
     def to_check(self, modules: Modules) -> MontySession:
-        """A session that checks the types of a program."""
+        """A session that checks the types of a program; `checkers` lends them."""
         told: TypeCheckFormat = "json"
         limits: ResourceLimits = {"max_memory": self._settings.memory_bytes}
         return self._pool.checkout(
@@ -133,6 +140,7 @@ class Workers:
 
     def close(self) -> None:
         """End all workers."""
+        self.checkers.close()
         self._ending.close()
 
 

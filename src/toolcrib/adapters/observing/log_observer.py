@@ -27,6 +27,7 @@ _LEVELS: Final[Mapping[type[Fact], int]] = {
     facts.HostNotified: logging.DEBUG,
     facts.ExposureChanged: logging.INFO,
     facts.SmallModelAsked: logging.DEBUG,
+    facts.RuntimeStarted: logging.INFO,
     facts.ProgramStarted: logging.INFO,
     facts.ProgramCalling: logging.DEBUG,
     facts.ProgramCalled: logging.DEBUG,
@@ -61,6 +62,8 @@ def level_of(fact: Fact) -> int:
         case facts.CallForwarded(outcome=outcome) if outcome not in _CALLS_WELL:
             return logging.INFO
         case facts.SmallModelAsked(outcome=outcome) if outcome not in _CHOICES_WELL:
+            return logging.WARNING
+        case facts.RuntimeStarted(jail=""):
             return logging.WARNING
         case _:
             return _LEVELS[type(fact)]

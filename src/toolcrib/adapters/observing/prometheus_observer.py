@@ -37,7 +37,13 @@ _OfCrib = (
     | facts.SmallModelAsked
     | facts.StoreDegraded
 )
-_OfProgram = facts.ProgramStarted | facts.ProgramCalling | facts.ProgramCalled | facts.ProgramEnded
+_OfProgram = (
+    facts.RuntimeStarted
+    | facts.ProgramStarted
+    | facts.ProgramCalling
+    | facts.ProgramCalled
+    | facts.ProgramEnded
+)
 
 
 class PrometheusObserver:
@@ -104,6 +110,9 @@ class PrometheusObserver:
         self._exposures = self._counter(
             "exposure_changes", "Times that models were shown more or less from then on.", "to"
         )
+        self._runtimes = self._counter(
+            "runtimes", "Runtimes of programs started.", "language", "jailed"
+        )
         self._programs = self._counter("programs", "Programs of models started.", "language")
         self._program_ends = self._counter("program_ends", "How programs ended.", "why")
         self._program_seconds = self._histogram(
@@ -138,7 +147,8 @@ class PrometheusObserver:
             case facts.CallForwarded() | facts.CallRefused() | facts.CallFailed():
                 self._note_call(fact)
             case (
-                facts.ProgramStarted()
+                facts.RuntimeStarted()
+                | facts.ProgramStarted()
                 | facts.ProgramCalling()
                 | facts.ProgramCalled()
                 | facts.ProgramEnded()
@@ -252,6 +262,9 @@ class PrometheusObserver:
 
     def _note_program(self, fact: _OfProgram) -> None:
         match fact:
+            case facts.RuntimeStarted():
+                language = self._labels.word("language", fact.language)
+                self._runtimes.labels(language, "yes" if fact.jail else "no").inc()
             case facts.ProgramStarted():
                 self._programs.labels(self._labels.word("language", fact.language)).inc()
             case facts.ProgramCalling():

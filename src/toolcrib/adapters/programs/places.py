@@ -1,9 +1,7 @@
-"""How many programs of a runtime run at a time, and how long the others wait."""
+"""How many programs of a runtime run at a time; nobody waits here."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
-import anyio
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from toolcrib.errors import TooBusy
 from toolcrib.settings import CodeSettings
@@ -12,26 +10,27 @@ from toolcrib.settings import CodeSettings
 class Places:
     """A place for each program that may run (`code.programs`).
 
+    Who waits for whom was decided before, by caller: a line of its own that knows no callers would
+    undo that. So this one refuses at once what should not have come.
+
     Args:
-        settings: How many there are, and how long a program waits for one.
+        settings: How many there are.
     """
 
     def __init__(self, settings: CodeSettings) -> None:
-        self._settings = settings
-        self._free = anyio.Semaphore(settings.programs)
+        self._most = settings.programs
+        self._taken = 0
 
-    @asynccontextmanager
-    async def one(self) -> AsyncGenerator[None]:
-        """Hold a place; raises `TooBusy` where none becomes free within `code.wait_seconds`."""
-        seconds = self._settings.wait_seconds
-        with anyio.move_on_after(seconds) as waiting:
-            await self._free.acquire()
-        if waiting.cancelled_caught:
+    @contextmanager
+    def one(self) -> Generator[None]:
+        """Hold a place; raises `TooBusy` where there is none."""
+        if self._taken >= self._most:
             raise TooBusy(
-                f"{self._settings.programs} programs run already (code.programs), and none ended "
-                f"within {seconds:g} s (code.wait_seconds)"
+                f"{self._most} programs run already, as many as code.programs allows",
+                remedy="run fewer programs at a time, or raise code.programs",
             )
+        self._taken += 1
         try:
             yield
         finally:
-            self._free.release()
+            self._taken -= 1

@@ -47,11 +47,15 @@ class Threads:
         def tell(_: Future[T]) -> None:
             soon(done.set)
 
-        future = self._pool.submit(work)
+        future = self.submit(work)
         future.add_done_callback(tell)
         with anyio.CancelScope(shield=True):
             await done.wait()
         return future.result()
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Have work done, without waiting for it; from any thread."""
+        return self._pool.submit(work)
 
     def end(self) -> None:
         """Let the threads end, without waiting for them."""

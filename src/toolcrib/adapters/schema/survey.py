@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from toolcrib.core.finite import is_too_long
 from toolcrib.core.jsontypes import is_array, is_object
 from toolcrib.core.quoting import clipped, has_surrogates
 
@@ -17,9 +18,6 @@ TEXT_UNIT: Final = 64
 _MOST_NODES: Final = 8_000_000
 _MOST_LEVELS: Final = 1_000_000
 """More than any accepted message holds: a value that contains itself ends here."""
-
-_MOST_BITS: Final = 14_000
-"""Integers of some 4,200 digits; the encoder of the standard library stops at 4,300."""
 
 _FIRST_SURROGATE, _SURROGATES, _STAND_INS = 0xD800, 0x800, 0x10F000
 _READABLE = {_FIRST_SURROGATE + n: _STAND_INS + n for n in range(_SURROGATES)}
@@ -95,7 +93,7 @@ def _take_keys(found: Survey, members: dict[Any, Any]) -> None:
 
 def _is_sound_number(node: object) -> bool:
     if type(node) is int:
-        return node.bit_length() <= _MOST_BITS
+        return not is_too_long(node)
     return type(node) is float and math.isfinite(node)
 
 
@@ -122,7 +120,7 @@ def _wrong(node: object) -> str:
     if kind is float and not math.isfinite(cast("float", node)):
         return f"is {node!r}, which is no number in JSON"
     if kind is int and not _is_sound_number(node):
-        return "is an integer of more than 4,200 digits, which no JSON encoder writes"
+        return "is an integer of more than 4,300 digits, which no JSON encoder writes"
     if node is None or kind in (bool, int, float, str, list):
         return ""
     return f"is of type {kind.__name__}, which is no JSON value"

@@ -202,7 +202,9 @@ class SqliteStore(RecordStore):
             self._failing = True
             self._observer.note(StoreDegraded(trouble.waiting(self._file.path)))
         return StoreUnreachable(
-            f"the store {self._file.path} {trouble.what}", remedy=trouble.remedy
+            f"the store {trouble.what}",
+            remedy=trouble.remedy,
+            operator_note=str(self._file.path),
         )
 
     async def _leave_hint(self, pid: str) -> None:

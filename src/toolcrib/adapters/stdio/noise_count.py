@@ -18,6 +18,9 @@ class NoiseCount:
     """The lines of one connection that were no message. Blank lines do not count."""
 
     def __init__(self, server: str, limit: int, redaction: Redaction, observer: Observer) -> None:
+        self.messages = 0
+        """Lines that were messages: those of a server that sent none were meant for somebody else,
+        or its command is no MCP server."""
         self.lines = 0
         self.first = ""
         """The first of them, clipped, without secrets."""

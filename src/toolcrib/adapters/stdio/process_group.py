@@ -143,6 +143,7 @@ async def start(launch: StdioLaunch, *, server: str) -> "ProcessGroup":
             f"the command {launch.command!r} was not found",
             server=server,
             remedy="install it and the interpreter it names, or configure its full path",
+            operator_note=_looked_for(launch),
         ) from None
     except PermissionError:
         raise ConfigError(
@@ -170,7 +171,28 @@ def _check_directory(launch: StdioLaunch, server: str) -> None:
             f"the working directory {launch.cwd!r} does not exist",
             server=server,
             remedy="create it, or configure another `cwd`",
+            operator_note=_from_here(launch.cwd),
         )
+
+
+def _looked_for(launch: StdioLaunch) -> str | None:
+    """Where a command was looked for; None: where its full path says, or on the PATH."""
+    separators = (os.sep, os.altsep) if os.altsep else (os.sep,)
+    if not any(separator in launch.command for separator in separators):
+        return None
+    if launch.cwd is None or _ON_WINDOWS:
+        return _from_here(launch.command)
+    # The child has entered its working directory by the time it looks.
+    return None if Path(launch.command).is_absolute() else f"looked for in {launch.cwd!r}, its cwd"
+
+
+def _from_here(path: str) -> str | None:
+    """Where a relative path begins; None for a full one."""
+    if Path(path).is_absolute():
+        return None
+    with suppress(OSError):  # that directory may be gone
+        return f"looked for in {str(Path.cwd())!r}, where toolcrib was started"
+    return None
 
 
 async def close_pipe(pipe: ByteSendStream | ByteReceiveStream | None) -> None:

@@ -1,6 +1,7 @@
 """The end of what a server wrote to stderr: bounded, for diagnosis, never for a model."""
 
 from toolcrib.adapters.redaction import Redaction
+from toolcrib.adapters.stdio.telling_line import telling_line
 
 _LINE = 300
 """Characters of one line that a message quotes."""
@@ -37,9 +38,7 @@ class StderrTail:
         return kept[start or skip :]
 
     @property
-    def last_line(self) -> str:
-        """The last line that says something, clipped; empty when there is none."""
-        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
-        if not lines:
-            return ""
-        return lines[-1] if len(lines[-1]) <= _LINE else lines[-1][: _LINE - 1] + "…"
+    def telling_line(self) -> str:
+        """The line that most likely says what went wrong, clipped; empty when there is none."""
+        line = telling_line(self.text.splitlines())
+        return line if len(line) <= _LINE else line[: _LINE - 1] + "…"

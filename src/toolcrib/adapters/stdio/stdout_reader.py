@@ -104,7 +104,9 @@ class StdoutReader(ReadStream):
             if line and not line.isspace():
                 self._noise.skip(line)
                 found = answer_of_unreadable(line)
-        elif isinstance(found.message, JSONRPCError):
+            return found
+        self._noise.messages += 1
+        if isinstance(found.message, JSONRPCError):
             self._clean(found.message.error)
         return found
 

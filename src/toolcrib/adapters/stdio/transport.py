@@ -62,9 +62,14 @@ class StdioFacts:
 
     @property
     def operator_note(self) -> str:
-        """What an operator should see beside `over`; empty when stderr said nothing."""
-        last = self._stderr.last_line
-        return f"last line on stderr: {last}" if last else ""
+        """What an operator should see beside `over`; empty when the server said nothing."""
+        said = self._stderr.telling_line
+        told = [f"on stderr: {said}"] if said else []
+        noise = self.noise
+        if noise.first and not noise.messages:
+            # Of a server that did send messages, what else it printed is no cause of its end.
+            told.append(f"on stdout, where messages are expected: {noise.first}")
+        return "; ".join(told)
 
 
 @asynccontextmanager

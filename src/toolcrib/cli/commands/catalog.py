@@ -44,7 +44,8 @@ def list_(
     """List what the servers have, under the names that hosts see.
 
     Tokens are counted exactly (o200k) where `toolcrib[tokens]` is installed, and estimated
-    otherwise. Exit code 1 where a server did not answer; it is told on standard error.
+    otherwise. With --url a gateway tells of the servers behind it. Exit code 1 where a server did
+    not answer; it is told on standard error.
     """
     from toolcrib.cli.verb_list import list_items, list_servers, list_tokens
 
@@ -71,8 +72,8 @@ def search(
     query: Annotated[
         str,
         typer.Argument(
-            help="What the tool should do, in a few words, in any language; with --method regex a "
-            "pattern.",
+            help="What the tool should do, in a few words, in any language; between slashes, or "
+            "with --method regex, a pattern; empty: which servers there are.",
             metavar="QUERY",
         ),
     ],
@@ -99,8 +100,9 @@ def search(
 ) -> None:
     """Find tools by what they do.
 
-    With --url a gateway that offers its model a search answers as the model would read it. Exit
-    code 1 where nothing was found, or a server did not answer; it is told on standard error.
+    A query means what it means in a model's `search_tools`, and where nothing is found you read
+    what the model would. With --url the gateway searches, as it does for its model. Exit code 1
+    where nothing was found, or a server did not answer; it is told on standard error.
     """
     from toolcrib.cli.verb_search import Wanted
     from toolcrib.cli.verb_search import search as run

@@ -39,13 +39,18 @@ def namespace(server: str, about: str, tools: Iterable[Mapping[str, Any]]) -> di
 
     The calls of a model name the function as it is named here, beside the namespace.
     """
-    words = re.sub(r"\s+", " ", plain_text(about)).strip() or f"Tools of the server {server}"
     return {
         "type": "namespace",
         "name": legal_name(server),
-        "description": excerpt(words, _ABOUT),
+        "description": announced(server, about),
         "tools": list(tools),
     }
+
+
+def announced(server: str, about: str) -> str:
+    """The description of the namespace of a server, from what the server says of itself."""
+    words = re.sub(r"\s+", " ", plain_text(about)).strip() or f"Tools of the server {server}"
+    return excerpt(words, _ABOUT)
 
 
 def result(call_id: str, outcome: Mapping[str, Any]) -> dict[str, Any]:

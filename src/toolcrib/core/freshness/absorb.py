@@ -65,6 +65,7 @@ def _moved(entry: Entry, view: View, now: float, lots: float) -> Entry:
         entry,
         inc=view.inc,
         held=held,
+        cold=NEVER,
         heard=True,
         min_epoch=NEVER,
         not_before=max(entry.not_before, now + INCARNATION_WAIT * (1 + lots)),
@@ -95,7 +96,7 @@ def _taken(entry: Entry, op: Op, view: View, now: float, mine: Walk | None) -> E
     if held is not None and known:
         walked = max(walked, held.walked)
     taken = Held(snapshot, view.gen, view.inc, view.snap_epoch, read, expires, begun, walked)
-    return but(entry, held=taken, hi=view.gen)
+    return but(entry, held=taken, hi=view.gen, cold=NEVER)
 
 
 def _told(before: Entry, entry: Entry, now: float, *, renewed: bool) -> tuple[Effect, ...]:

@@ -123,6 +123,9 @@ class Entry:
     """Why the last walk failed; None after one that was whole."""
     asked: float = -NEVER
     """When somebody last needed the catalog."""
+    cold: float = NEVER
+    """Since when there could have been a first listing: the connection was begun or came up, or
+    somebody needed one; NEVER where one is held."""
     watchers: int = 0
     """How many subscribe to its changes."""
     wanted: bool = False

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 from toolcrib.core.freshness.breaker import reconnected
 from toolcrib.core.freshness.effects import Effect, Report, Withdrawn
-from toolcrib.core.freshness.entry import Entry, Link, answerable_until, but, is_interesting
+from toolcrib.core.freshness.entry import (
+    Entry,
+    Link,
+    answerable_until,
+    but,
+    is_interesting,
+    visible,
+)
 from toolcrib.core.freshness.events import Invalidated, Needed, Reason
 from toolcrib.core.freshness.settling import Alternation, signalled
 from toolcrib.core.freshness.tempo import NEVER
@@ -20,6 +27,7 @@ def needed(entry: Entry, event: Needed) -> Entry:
     return but(
         entry,
         asked=now,
+        cold=min(entry.cold, now) if visible(entry, now) is None else entry.cold,
         look=entry.look or entry.remote,
         forced_at=now if event.force else entry.forced_at,
         wanted=entry.wanted or entry.remote or event.force or now >= answerable_until(entry),
@@ -79,6 +87,7 @@ def connected(entry: Entry, now: float) -> Entry:
     return but(
         stale(entry, now),
         link=Link(up=True, tried=True),
+        cold=now if entry.held is None else entry.cold,
         debounced=now + entry.tempo.debounce,
         breaker=reconnected(entry.breaker),
         loss=replace(entry.loss, until=now + entry.tempo.settle_window),
@@ -141,4 +150,5 @@ def regranted(entry: Entry, now: float) -> Entry:
     """A right newer than the withdrawn one was obtained; a right never lost proves nothing."""
     newer = entry.withdrawn or not entry.inc
     wanted = entry.wanted or (newer and is_interesting(entry, now))
-    return but(entry, regranted=entry.regranted or newer, wanted=wanted)
+    cold = NEVER if newer else entry.cold
+    return but(entry, regranted=entry.regranted or newer, wanted=wanted, cold=cold)

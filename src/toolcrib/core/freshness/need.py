@@ -45,6 +45,17 @@ def peek(entry: Entry, now: float) -> Snapshot | None:
     return None
 
 
+def is_fresh(entry: Entry, now: float) -> bool:
+    """Whether what is held may be listed, its hints hold and nothing invalidated it."""
+    held = visible(entry, now)
+    return (
+        held is not None
+        and now < held.expires
+        and max(0.0, now - held.read) <= entry.tempo.max_stale_list
+        and is_clean(entry)
+    )
+
+
 def is_satisfied(entry: Entry, now: float, arrived: float, purpose: Purpose) -> bool:
     """Whether a reader that came at `arrived` gets nothing better by waiting."""
     held = visible(entry, now)
@@ -75,7 +86,9 @@ def wait_until(entry: Entry, now: float, arrived: float, purpose: Purpose) -> fl
 
     Ask again after every step and at that time. It waits only for something that is under way or
     due within its patience: not on a warm start before the server was ever there, not while it is
-    away, not while a breaker is open.
+    away, not while a breaker is open. Of a server that has no listing yet, all listings together
+    wait for one `cold_wait`, and once more when its connection is up: one that hangs must not make
+    each of them late.
     """
     tempo = entry.tempo
     if entry.remote and entry.viewed < arrived and entry.store.failures == 0:
@@ -85,11 +98,18 @@ def wait_until(entry: Entry, now: float, arrived: float, purpose: Purpose) -> fl
     if is_satisfied(entry, now, arrived, purpose):
         return looked
     if visible(entry, now) is None:
-        patience = tempo.cold_wait
+        deadline = _cold_since(entry, arrived, purpose) + tempo.cold_wait
     else:
-        patience = tempo.list_wait if purpose == "list" else tempo.admit_wait
-    deadline = arrived + patience
+        deadline = arrived + (tempo.list_wait if purpose == "list" else tempo.admit_wait)
     return max(looked, deadline) if _is_coming(entry, now, deadline) else looked
+
+
+def _cold_since(entry: Entry, arrived: float, purpose: Purpose) -> float:
+    """From when on a reader of a catalog that is not there counts its wait.
+
+    What the store keeps is waited for by each; and a call costs nobody but its own caller.
+    """
+    return min(arrived, entry.cold) if purpose == "list" and entry.inc else arrived
 
 
 def _is_coming(entry: Entry, now: float, deadline: float) -> bool:

@@ -17,9 +17,11 @@ class Problem:
     """From 1; 0: the whole program."""
     text: str = ""
     """The line."""
+    file: str = "script.py"
+    """What the program is called."""
 
     def told(self) -> str:
         """A line or two for a model."""
         if not self.line:
             return self.message
-        return f"script.py:{self.line}: {self.message}\n    {self.text.strip()[:160]}"
+        return f"{self.file}:{self.line}: {self.message}\n    {self.text.strip()[:160]}"

@@ -17,8 +17,12 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
-from toolcrib.core.program.lacking import found, hint_for_module
+from toolcrib.core.program.hints import CONSTRUCT_HINTS, hint_for_module
+from toolcrib.core.program.lacking import found
+from toolcrib.core.program.names import Names, unannotated
+from toolcrib.core.program.newer import TYPE_STATEMENT, parsed
 from toolcrib.core.program.problem import Problem
+from toolcrib.core.program.value import with_value
 from toolcrib.core.quoting import enumerated, quoted
 
 NO_MODULES: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
@@ -70,20 +74,24 @@ def check_python(
     if (large := too_large(source, bounds.size)) is not None:
         return Checked(source, (large,))
     try:
-        tree = ast.parse(source)
+        tree, newer = parsed(source)
     except (RecursionError, MemoryError):
         return Checked(source, (_too_deep(bounds),))
     except (SyntaxError, ValueError):
         return Checked(source)
     if not _within(tree, bounds.depth):
         return Checked(source, (_too_deep(bounds),))
+    nodes = unannotated(tree)
+    names = Names(nodes)
+    imports = islice(_imports(nodes, missing, modules, away), _MOST)  # to look for names takes long
+    lacked = _constructs(nodes, names, lacking)
+    statements = _newer(newer, lacking)
     lines = source.splitlines()
-    imports = islice(_imports(tree, missing, modules, away), _MOST)  # to look for names takes long
     told = [
         Problem("unsupported", message, line, lines[line - 1] if 0 < line <= len(lines) else "")
-        for line, message in sorted({*imports, *_constructs(tree, lacking), *_idle(tree)})
+        for line, message in sorted({*imports, *lacked, *statements, *_idle(tree)})
     ]
-    return Checked(_with_value(source, tree), tuple(told[:_MOST]))
+    return Checked(with_value(source, tree), tuple(told[:_MOST]))
 
 
 def too_large(source: str, most: int) -> Problem | None:
@@ -109,18 +117,30 @@ def _within(tree: ast.AST, depth: int) -> bool:
     return False
 
 
-def _constructs(tree: ast.AST, lacking: Collection[str]) -> Iterator[tuple[int, str]]:
-    for line, name, hint in found(tree, lacking):
+def _newer(lines: Collection[int], lacking: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The `type` statements of a program."""
+    if TYPE_STATEMENT in lacking:
+        hint = CONSTRUCT_HINTS[TYPE_STATEMENT]
+        yield from ((line, f"this Python has no {TYPE_STATEMENT}: {hint}") for line in lines)
+
+
+def _constructs(
+    nodes: list[ast.AST], names: Names, lacking: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    said: dict[tuple[int, str], str] = {}
+    for line, name, hint in found(nodes, names, lacking):
+        said[line, name] = hint or said.get((line, name), "")
+    for (line, name), hint in said.items():
         yield line, f"this Python has no {name}{f': {hint}' if hint else ''}"
 
 
 def _imports(
-    tree: ast.AST,
+    nodes: list[ast.AST],
     missing: Collection[str],
     modules: Mapping[str, Collection[str]],
     away: Mapping[str, str],
 ) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names, members = [alias.name for alias in node.names], []
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -153,17 +173,21 @@ def _missing(name: str, missing: Collection[str], modules: Collection[str]) -> s
     if top in modules:
         return None
     if top in sys.stdlib_module_names and top not in missing:
-        return None
-    hint = hint_for_module(top)
-    if hint:
-        return f"there is no module {quoted(top)} here: {hint}"
-    if top in missing:
-        return f"this Python has no module {quoted(top)}"
+        return _lacked(name) if name in missing else None
+    if top in missing or hint_for_module(top):
+        return _lacked(top)
     near = get_close_matches(top, list(modules), n=3, cutoff=0.6)
     if near:
         return f"there is no module {quoted(top)}; did you mean {enumerated(map(quoted, near))}?"
     known = enumerated(map(quoted, sorted(modules)))
     return f"there is no module {quoted(top)}; those of tools are {known}"
+
+
+def _lacked(name: str) -> str:
+    hint = hint_for_module(name)
+    if hint:
+        return f"there is no module {quoted(name)} here: {hint}"
+    return f"this Python has no module {quoted(name)}"
 
 
 def _idle(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -185,31 +209,3 @@ def _is_docstring(node: ast.stmt) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
-
-
-def _with_value(source: str, tree: ast.Module) -> str:
-    """The program with the last name that it assigns as its value, where it has no other.
-
-    Models often end with an assignment, and mean what they assigned.
-    """
-    if not tree.body or any(isinstance(node, ast.Return) for node in _top(tree)):
-        return source
-    match tree.body[-1]:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)])
-            | ast.AugAssign(target=ast.Name(id=name))
-            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
-        ):
-            return f"{source.rstrip()}\n{name}\n"
-        case _:
-            return source
-
-
-def _top(tree: ast.Module) -> Iterator[ast.AST]:
-    """Everything outside of functions and classes."""
-    nodes: list[ast.AST] = list(tree.body)
-    while nodes:
-        node = nodes.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            nodes += ast.iter_child_nodes(node)

@@ -6,7 +6,7 @@
 from typing import Final
 
 PYTHON_DECLARATIONS: Final = """\
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 class Settled(TypedDict):
@@ -14,7 +14,7 @@ class Settled(TypedDict):
     value: Any
     error: str
 
-async def call(server: str, tool: str, args: dict[str, Any] = ...) -> Any: ...
+async def call(server: str, tool: str, args: Mapping[str, Any] = ...) -> Any: ...
 async def try_call(awaitable: Awaitable[Any]) -> Settled: ...
 async def gather_settled(*awaitables: Awaitable[Any]) -> list[Settled]: ...
 async def map_limit(
@@ -54,7 +54,7 @@ async def map_limit(function, items, limit=8):
 
 TYPESCRIPT_DECLARATIONS: Final = """\
 export interface Settled<T> { ok: boolean; value: T | null; error: string }
-export function call(server: string, tool: string, args?: Record<string, unknown>): Promise<any>;
+export function call(server: string, tool: string, args?: Record<string, any>): Promise<any>;
 export function tryCall<T>(promise: Promise<T>): Promise<Settled<T>>;
 export function gatherSettled<T>(...promises: Promise<T>[]): Promise<Settled<T>[]>;
 export function mapLimit<A, T>(

@@ -1,21 +1,22 @@
 """The best of many numbers, without putting all of them in order."""
 
 from collections.abc import Collection
+from itertools import islice
 from typing import Final
 
-_NEAR: Final = (1 / 2, 1 / 4, 1 / 8)
-"""Shares of the best number above which the wanted one is looked for, one after the other."""
+_SAMPLE: Final = 64
+"""Numbers that are put in order to see from where on there are about as many as are wanted."""
+_SPARE: Final = 4
+"""Of the sample, how many more are let in than are expected to be needed."""
 
 
-def kth_best(values: Collection[float], k: int) -> float:
-    """The `k`-th largest of at least `k` numbers; equal ones count each.
-
-    Nearly all scores are far below the best one, so only what is near it is put in order.
-    """
-    top = max(values)
-    for share in _NEAR:
-        least = top * share
+def highest(values: Collection[float], k: int) -> list[float]:
+    """The `k` largest of at least `k` numbers, the largest first; equal ones count each."""
+    step = len(values) // _SAMPLE
+    if step > 1:
+        sample = sorted(islice(values, None, None, step), reverse=True)
+        least = sample[min(len(sample) - 1, 2 * k // step + _SPARE)]
         near = [value for value in values if value >= least]
         if len(near) >= k:
-            return sorted(near, reverse=True)[k - 1]
-    return sorted(values, reverse=True)[k - 1]
+            return sorted(near, reverse=True)[:k]
+    return sorted(values, reverse=True)[:k]

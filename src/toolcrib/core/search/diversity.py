@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from toolcrib.core.search.best import kth_best
+from toolcrib.core.search.best import highest
 from toolcrib.core.search.segment import Doc
 
 FREE: Final = 5
@@ -37,8 +37,10 @@ def ranked(scores: Mapping[Doc, float], most: int) -> list[tuple[tuple[str, str]
     if most < 1 or not scores:
         return []
     # Marked down, the best ones still count so much; what has less cannot be in the answer.
-    least = kth_best(scores.values(), min(most, len(scores))) * LEAST
-    candidates = [(-score, doc.tool, doc) for doc, score in scores.items() if score >= least]
+    least = highest(scores.values(), min(most, len(scores)))[-1] * LEAST
+    candidates = [
+        (-score, (doc.server, doc.item.key), doc) for doc, score in scores.items() if score >= least
+    ]
     heapify(candidates)
     servers: defaultdict[str, _Answered] = defaultdict(_Answered)
     marked: list[tuple[tuple[str, str], float]] = []
@@ -61,25 +63,38 @@ class _Answered:
 
     def __init__(self) -> None:
         self._tools = 0
+        self._first: Doc | None = None
+        """The one that came first: what it says matters with the second only."""
         self._copied: list[tuple[frozenset[str], int]] = []
         """What each different tool says, and how often it came."""
 
     def share(self, doc: Doc) -> float:
         """What the next one's score counts."""
         self._tools += 1
+        if self._first is None:
+            self._first = doc
+            return 1.0
+        if not self._copied:
+            self._copied.append((_said_by(self._first), 1))
         over = max(0, self._tools - FREE)
         return max(LEAST, FURTHER**over * COPY ** self._copies(doc))
 
     def _copies(self, doc: Doc) -> int:
-        said = doc.pairs
-        if _DIGIT.search("".join(said)):
-            said = frozenset(it for it in said if not _DIGIT.search(it))
+        said = _said_by(doc)
         for place, (known, times) in enumerate(self._copied):
             if said and len(said & known) >= _SAME * len(said | known):
                 self._copied[place] = known, times + 1
                 return times
         self._copied.append((said, 1))
         return 0
+
+
+def _said_by(doc: Doc) -> frozenset[str]:
+    """What a tool says, numbers apart."""
+    said = doc.pairs
+    if _DIGIT.search("".join(said)):
+        return frozenset(it for it in said if not _DIGIT.search(it))
+    return said
 
 
 def _order(found: tuple[tuple[str, str], float]) -> tuple[float, tuple[str, str]]:

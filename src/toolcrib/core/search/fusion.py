@@ -36,8 +36,9 @@ def fused(words: Mapping[Doc, float], meaning: Mapping[Doc, float]) -> dict[Doc,
     Args:
         words: Scores by words (`MergedIndex.scores`), of all tools that have one.
         meaning: Cosines, of all tools whose vectors are known. One whose vector is not known yet
-            is taken to be as near as the nearest of those that share less with the query by words:
-            lacking a vector never puts it behind them.
+            is taken to be as near as the nearest of those that share less with the query by words,
+            and near enough to be found by meaning alone: lacking a vector puts it behind none of
+            them, nor behind tools that are hardly alike.
     """
     seen = words.get
     scores = {
@@ -47,7 +48,7 @@ def fused(words: Mapping[Doc, float], meaning: Mapping[Doc, float]) -> dict[Doc,
     }
     unknown = words.keys() - meaning.keys()
     if unknown:
-        nearest = 0.0
+        nearest = LEAST_COSINE
         for tool in sorted(words, key=lambda tool: (words[tool], tool in unknown)):
             if tool in unknown:
                 scores[tool] = words[tool] + MEANING_WEIGHT * nearest

@@ -79,6 +79,10 @@ class Lexicon:
     def _shortened(self) -> Mapping[str, tuple[str, ...]]:
         return short_names(self._stem)
 
+    def groups(self, table: str) -> Mapping[str, tuple[str, ...]]:
+        """By term: the others of its groups in a table of words that mean about the same."""
+        return synonyms(self._stem, table)
+
     def terms(self, text: str, most: int) -> list[str]:
         """The first terms of a text of a tool, in their order, at most so many."""
         said = (word for word in words(text[:_CHARACTERS]) if word not in STOP_WORDS)

@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from toolcrib.core.search.best import kth_best
+from toolcrib.core.search.best import highest
 from toolcrib.core.search.lexicon import Question, pair
 from toolcrib.core.search.segment import Doc
 from toolcrib.core.search.weights import COVERED_BY_LIKENESS, NAME_COVER, NEIGHBOURS, PHRASE
 
-_LOOKED_AT: Final = 100
+LOOKED_AT: Final = 100
 """Candidates that are looked at more closely."""
 _BEST: Final = 3
 """Tools of a server that speak for the others."""
@@ -51,9 +51,9 @@ def refine(
 
 
 def _best(scores: Mapping[Doc, float]) -> list[Doc]:
-    if len(scores) <= _LOOKED_AT:
+    if len(scores) <= LOOKED_AT:
         return list(scores)
-    last = kth_best(scores.values(), _LOOKED_AT)
+    last = highest(scores.values(), LOOKED_AT)[-1]
     return [doc for doc, score in scores.items() if score >= last]
 
 
@@ -66,9 +66,9 @@ def _mean_of_best(found: list[float]) -> float:
 def _covered(doc: Doc, worth: Mapping[str, float], rarity: Callable[[str], float]) -> float:
     """How much of what a tool's name tells the query says, 0 to 1."""
     told = said = 0.0
+    share = worth.get
     for term in doc.name_terms:
         telling = rarity(term)
         told += telling
-        if term in worth:
-            said += worth[term] * telling
+        said += share(term, 0.0) * telling
     return said / told if told else 0.0

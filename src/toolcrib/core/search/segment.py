@@ -16,7 +16,9 @@ MOST_WORDS: Final = 60_000
 """Different words of one server that are indexed, more than fifty thousand tools of people
 have. It bounds the memory of what a server makes up, and the time to take it in."""
 _STEPS: Final = 1024
-"""Impacts are kept in so many steps: the same few numbers, over and over, cost no memory."""
+"""Impacts are kept in so many steps."""
+_IMPACTS: Final = tuple(step / _STEPS for step in range(_STEPS + 1))
+"""The same few objects, over and over: they cost no memory, and are near when they are added up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,9 @@ class Posting:
 
     docs: tuple[Doc, ...]
     impacts: tuple[float, ...]
+
+
+NOWHERE: Final = Posting((), ())
 
 
 def joined(postings: Iterable[Posting]) -> Posting:
@@ -104,7 +109,7 @@ class Draft:
             self._docs.append(doc)
             for term, value in _summed(own + self._around).items():
                 impact = value / (SATURATION + value)
-                self._worths[term][doc] = round(impact * _STEPS) / _STEPS
+                self._worths[term][doc] = _IMPACTS[round(impact * _STEPS)]
         return len(self._docs) > before
 
     def done(self) -> Segment:

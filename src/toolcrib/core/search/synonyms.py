@@ -106,10 +106,15 @@ speech transcribe transcript | narration voice | sound effect | beat music | rem
 """
 
 
-def synonyms(stem: Callable[[str], str]) -> Mapping[str, tuple[str, ...]]:
-    """By stem: the stems of words that mean about the same, in the order of the table."""
+def synonyms(stem: Callable[[str], str], table: str = _TABLE) -> Mapping[str, tuple[str, ...]]:
+    """By stem: the stems of words that mean about the same, in the order of the table.
+
+    Args:
+        stem: The stem of a word in lower case.
+        table: Groups of words, between bars.
+    """
     found: dict[str, dict[str, None]] = {}
-    for group in _TABLE.split("|"):
+    for group in table.split("|"):
         stems = dict.fromkeys(stem(word) for word in group.split())
         for one in stems:
             found.setdefault(one, {}).update(stems)

@@ -1,19 +1,21 @@
 """Signatures as declarations of Python, to be read by type checkers and models.
 
-    async def create_issue(*, title: str, labels: Sequence[str] = ...) -> CreateIssueResult:
+    async def create_issue(*, title: str, labels: ListOf[str] = ...) -> CreateIssueResult:
         "Opens an issue."
 
 A checker cannot follow how a program has built what it hands over: a list that grew is a
-`list[str]`, an object in a variable a `dict[str, str]`, and neither is what a stricter type would
-demand. So arguments are sequences and mappings, values inside them may be any of their type, and
-an object may be any `dict`. What a server really takes is checked with each call.
+`list[str]`, an object in a variable a `dict[str, str]`, a row of another tool's result a record of
+that tool, a number that was computed any number; and none of them is what a stricter type would
+demand. So arguments are anything that can be read as a list or a mapping, values inside them may
+be any of their type, numbers have no list of values, and an object may be any mapping. What a
+server really takes is checked with each call.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from toolcrib.core.stubs.reserved import PYTHON_KEYWORDS, TYPE_WORDS, TYPING
+from toolcrib.core.stubs.reserved import LIST, PYTHON_KEYWORDS, TYPE_WORDS, TYPING
 from toolcrib.core.stubs.shapes import (
     ListOf,
     Literals,
@@ -28,7 +30,17 @@ from toolcrib.core.stubs.shapes import (
 from toolcrib.core.stubs.signature import Signature
 from toolcrib.core.stubs.wording import MOST_DOC, python_string
 
-HEADER: Final = f"from typing import {', '.join(sorted(TYPING))}\n"
+HEADER: Final = f"""\
+from typing import {", ".join(sorted(TYPING))}
+_T = TypeVar("_T", covariant=True)
+class {LIST}(Protocol[_T]):
+    def __contains__(self, item: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> _T: ...
+    def __iter__(self) -> Any: ...
+    def __mul__(self, times: Any, /) -> Any: ...
+"""
+"""Before all types. Lists and tuples have these four; texts, sets, ranges and dicts have not: a
+text is a sequence of texts, but never meant as one, and the others are no JSON."""
 
 _PLAIN: Final = {
     Plain.ANY: "Any",
@@ -39,7 +51,7 @@ _PLAIN: Final = {
     Plain.BOOL: "bool",
     Plain.NULL: "None",
 }
-_ANY_OBJECT: Final = "dict[str, Any]"
+_ANY_OBJECT: Final = "Mapping[str, Any]"
 _SEPARATOR: Final = re.compile(r"[^A-Za-z0-9_]")
 _Printed = Callable[[Shape], str]
 
@@ -87,11 +99,12 @@ def _record(record: Record, printed: _Printed, unfit: frozenset[str]) -> str:
         (it.key, printed(it.shape) if it.required else f"NotRequired[{printed(it.shape)}]")
         for it in record.fields
     ]
+    others = ", extra_items=Any" if record.open else ""  # PEP 728
     if members and all(_is_plain_key(key, unfit) for key, _ in members):
         lines = "".join(f"    {key}: {shape}\n" for key, shape in members)
-        return f"class {record.name}(TypedDict):\n{lines}"
+        return f"class {record.name}(TypedDict{others}):\n{lines}"
     inside = ", ".join(f"{python_string(key)}: {shape}" for key, shape in members)
-    return f'{record.name} = TypedDict("{record.name}", {{{inside}}})\n'
+    return f'{record.name} = TypedDict("{record.name}", {{{inside}}}{others})\n'
 
 
 def _is_plain_key(key: str, unfit: frozenset[str]) -> bool:
@@ -105,12 +118,11 @@ def _given(shape: Shape, *, within: bool = False) -> str:
         case Plain():
             return _PLAIN[shape]
         case Literals(values):
-            return " | ".join([_literal(values), *(_bases(values) if within else ())])
+            return _listed(values, within=within)
         case ListOf(item):
-            return f"{_sequence(item)}[{_given(item, within=True)}]"
+            return f"{LIST}[{_given(item, within=True)}]"
         case MapOf(value):
-            kind = "dict" if value in {Plain.ANY, Plain.NEVER} else "Mapping"
-            return f"{kind}[str, {_given(value, within=True)}]"
+            return f"Mapping[str, {_given(value, within=True)}]"
         case Named(name):
             return f"{name} | {_ANY_OBJECT}"
         case Union(options):
@@ -145,17 +157,15 @@ def _taken(shape: Shape) -> str:
             assert_never(shape)
 
 
-def _sequence(item: Shape) -> str:
-    """What takes a list of these: a text is a sequence of texts, but never meant as one."""
-    texts = isinstance(item, Literals) and all(isinstance(it, str) for it in item.values)
-    return "list" if texts or item in {Plain.STR, Plain.ANY} else "Sequence"
-
-
 def _literal(values: tuple[Value, ...]) -> str:
     written = (python_string(it) if isinstance(it, str) else repr(it) for it in values)
     return f"Literal[{', '.join(written)}]"
 
 
-def _bases(values: tuple[Value, ...]) -> dict[str, None]:
-    """The types of some values, each once."""
-    return {type(value).__name__: None for value in values}
+def _listed(values: tuple[Value, ...], *, within: bool) -> str:
+    """Values that an argument may have: numbers as any number, and so is what is `within`."""
+    numbers = any(type(it) is int for it in values)
+    others = tuple(it for it in values if type(it) is not int)
+    parts = [_literal(others)] if others else []
+    parts += dict.fromkeys(type(it).__name__ for it in others) if within else ()
+    return " | ".join([*parts, "float"] if numbers else parts)

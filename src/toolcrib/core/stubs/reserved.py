@@ -26,23 +26,27 @@ _BUILTINS: Final = frozenset(_BUILT_IN.split())
 """What programs use without importing it."""
 
 TYPING: Final = frozenset(
-    {"Any", "Literal", "Mapping", "Never", "NotRequired", "Sequence", "TypedDict"}
+    {"Any", "Literal", "Mapping", "Never", "NotRequired", "Protocol", "TypedDict", "TypeVar"}
 )
 """What our Python text imports from `typing`."""
 
-TYPE_WORDS: Final = TYPING | {"None", "bool", "dict", "float", "int", "list", "str"}
+LIST: Final = "ListOf"
+"""What our Python text calls an array that is given."""
+
+TYPE_WORDS: Final = TYPING | {LIST, "None", "bool", "dict", "float", "int", "list", "object", "str"}
 """What Python annotations of ours are written with."""
 
 _WORDS_OF_TYPESCRIPT: Final = """
 arguments await break case catch class const continue debugger default delete do else enum
 eval export extends false finally for function if implements import in instanceof interface
-let new null package private protected public return static super switch this throw true try
-typeof undefined var void while with yield
+let new null package private protected public return static super switch then this throw true
+try typeof undefined var void while with yield
 """
 _TYPESCRIPT: Final = frozenset(_WORDS_OF_TYPESCRIPT.split())
-"""What can name no exported function in TypeScript."""
+"""What can name no exported function in TypeScript, and `then`: what has one is awaited as if it
+were a promise, and so would be the module of a server."""
 
-FUNCTION_WORDS: Final = PYTHON_KEYWORDS | _SOFT | _BUILTINS | TYPING | _TYPESCRIPT
+FUNCTION_WORDS: Final = PYTHON_KEYWORDS | _SOFT | _BUILTINS | TYPE_WORDS | _TYPESCRIPT
 
 _SHIPPED: Final = """
 abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit

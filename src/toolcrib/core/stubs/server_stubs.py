@@ -2,8 +2,8 @@
 
     stubs = server_stubs("github", "github", snapshot.items)
     stubs.text("python")                        # declarations of all its tools
-    stubs.tools["create_issue"]                 # the tool's own name
-    stubs.arguments("create_issue", kwargs)     # under the keys that the server knows
+    stubs.stubs["create_issue"].key             # the tool's own name
+    stubs.stubs["create_issue"].renamed         # keys of arguments that Python calls otherwise
 
 The same tools have the same bytes, whatever the order in which they arrive.
 """
@@ -11,9 +11,8 @@ The same tools have the same bytes, whatever the order in which they arrive.
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Item
 from toolcrib.core.stubs.identifiers import FUNCTIONS, MODULES, identifiers
 from toolcrib.core.stubs.python_text import HEADER, python_declarations
@@ -26,8 +25,8 @@ from toolcrib.core.stubs.wording import python_string, typescript_comment
 Tongue = Literal["python", "typescript"]
 
 VALUE_RULE: Final = (
-    "A call gives its structured content; else its text, parsed where that is JSON; "
-    'images and resources are {"$content": handle}.'
+    "A call gives its structured content; else its text, parsed where that is JSON, or a list of "
+    'texts; images and other bytes are {"$content": kind, "handle", "bytes"}.'
 )
 """What a call's value is, in one line; the whole rule where the result has no schema."""
 
@@ -50,8 +49,6 @@ class ToolStub:
     renamed: Mapping[str, str]
     """Keys of arguments that Python calls otherwise, by what it calls them."""
     types: frozenset[str]
-    notes: tuple[str, ...]
-    """What is not shown as it is, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,44 +59,10 @@ class ServerStubs:
     module: str
     stubs: Mapping[str, ToolStub]
     """By identifier, in the order of identifiers."""
-    identifiers: Mapping[str, str]
-    """By the tool's name upstream."""
-    digest: str
-    """The SHA-256 of both texts, in hex digits."""
-
-    @property
-    def tools(self) -> dict[str, str]:
-        """The names upstream, by identifier."""
-        return {name: stub.key for name, stub in self.stubs.items()}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is not shown as it is, and why, with the tool it is about."""
-        return tuple(
-            f"{quoted(stub.key)}, {note}" for stub in self.stubs.values() for note in stub.notes
-        )
 
     def text(self, tongue: Tongue, only: Collection[str] | None = None) -> str:
         """The declarations of all functions, or of these alone: a checker reads fewer faster."""
         return _text(self.server, self.stubs, tongue, only)
-
-    def arguments(self, identifier: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments under the keys that the server knows.
-
-        A program may write what Python calls them, or the keys as they are:
-        `f(from_="a")` or `f(**{"from": "a"})`. No key is ever another argument's name here.
-
-        Raises:
-            ValueError: if one argument is given under both names.
-        """
-        renamed = self.stubs[identifier].renamed
-        found: dict[str, Any] = {}
-        for name, value in given.items():
-            key = renamed.get(name, name)
-            if key in found:
-                raise ValueError(f"{quoted(key)} is given twice, also as {quoted(name)}")
-            found[key] = value
-        return found
 
 
 def module_names(servers: Iterable[str]) -> dict[str, str]:
@@ -133,9 +96,7 @@ def server_stubs(
             stub = _stub(by_key[key], name, f"{pascal(name)}{mark}", known)
         taken |= stub.types
         stubs[name] = stub
-    texts = [_text(server, stubs, tongue, None) for tongue in ("python", "typescript")]
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    return ServerStubs(server, module, stubs, names, digest)
+    return ServerStubs(server, module, stubs)
 
 
 def _stub(item: Item, name: str, prefix: str, known: Mapping[str, ToolStub]) -> ToolStub:
@@ -156,7 +117,6 @@ def _stub(item: Item, name: str, prefix: str, known: Mapping[str, ToolStub]) -> 
         typescript_declarations(it),
         it.renamed,
         it.type_names,
-        it.notes,
     )
 
 

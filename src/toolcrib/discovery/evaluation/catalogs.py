@@ -1,6 +1,6 @@
 """The catalog of a data set in the form in which searches know catalogs: servers with snapshots."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NoReturn
@@ -59,6 +59,10 @@ class SetCatalogs:
     async def read(self, kind: Kind) -> tuple[Reading, ...]:
         """Every server's catalog."""
         return tuple(self.peek(server, kind) for server in self._ids)
+
+    async def lacking(self, kind: Kind, servers: Collection[str] | None = None) -> tuple[str, ...]:
+        """None: everything is always held."""
+        return ()
 
     async def read_one(self, server: str, kind: Kind) -> Reading:
         """One server's catalog."""

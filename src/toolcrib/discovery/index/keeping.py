@@ -92,7 +92,7 @@ class ToolIndex:
         say of themselves."""
         self._working = anyio.Lock()
         self._tended = False
-        """Whether `run` runs."""
+        """Whether `run` runs, or is about to."""
         self._news = anyio.Event()
         self._taken = anyio.Event()
         """Set when something was taken in, and made anew."""
@@ -114,12 +114,16 @@ class ToolIndex:
         """Have `run` begin: somebody will search."""
         self._woken.set()
 
+    def tend(self) -> None:
+        """Says that `run` is about to run: a search that comes before it waits no longer for it."""
+        self._tended = True
+
     async def run(self) -> None:
         """Brings the index up to date after each change, until it is cancelled.
 
         It begins with the first search, or with `wake`: where nobody searches nothing is indexed.
         """
-        self._tended = True
+        self.tend()
         try:
             await self._woken.wait()
             while True:

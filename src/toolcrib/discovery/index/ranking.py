@@ -7,6 +7,7 @@ from typing import Final
 import anyio.to_thread
 
 from toolcrib.core.search.diversity import ranked
+from toolcrib.core.search.fitting import fitting
 from toolcrib.core.search.regex import matching
 from toolcrib.discovery.index.keeping import ToolIndex
 from toolcrib.errors import BadArguments
@@ -42,8 +43,8 @@ class WordSearch:
     async def lexical(self, text: str, servers: Collection[str] | None, most: int) -> WordRanking:
         """The best tools for a text, with room for more than one server."""
         merged = await self._index.ready(servers)
-        scores = merged.scores(self._index.lexicon.question(text), servers)
-        return WordRanking(tuple(ranked(scores, most)), self._index.missing(servers))
+        scores = merged.scores(self._index.lexicon.question(text), servers, most)
+        return WordRanking(tuple(fitting(ranked(scores, most))), self._index.missing(servers))
 
     async def regex(self, text: str, servers: Collection[str] | None, most: int) -> WordRanking:
         """The tools whose name, title or description contains a pattern.

@@ -122,7 +122,7 @@ def instructions(exposure: Wanted) -> str:
     """
     match exposure:
         case "auto":
-            return f"This holds where {SEARCH} is in your list. {_FINDING}"
+            return _FINDING_IF
         case "full":
             return ""
         case "search":
@@ -137,4 +137,9 @@ _FINDING: Final = (
     f"Most tools here are not in your list. When you need one, find it with {SEARCH}, read its "
     f"parameters with {DETAILS} where they are not plain, and use it with {CALL}."
 )
+_FINDING_IF: Final = (
+    f"If {SEARCH} is in your list, there are more tools than the list has: find them with it, read "
+    f"their parameters with {DETAILS} where they are not plain, and use them with {CALL}."
+)
+"""One sentence whose condition holds for all of it: without a search there is nothing to find."""
 _PROGRAMS: Final = "For many calls, or large results that you only need parts of, use run_code."

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolcrib.calls.call import Requester
+from toolcrib.catalog.absence import reason
 from toolcrib.core.jsontypes import is_array
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.snapshot import Item, Kind
@@ -14,7 +15,7 @@ from toolcrib.discovery.meta.current import looked_up
 from toolcrib.discovery.meta.grouped import size
 from toolcrib.discovery.meta.one_line import exact
 from toolcrib.discovery.meta.seams import Surroundings
-from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached, reason
+from toolcrib.discovery.meta.whereabouts import Whereabouts, not_reached
 from toolcrib.discovery.meta.whole import whole
 from toolcrib.discovery.unavailable import not_enabled
 from toolcrib.errors import BadArguments, ToolGone

@@ -64,6 +64,7 @@ class Groups:
         """Bytes that are left."""
         self.count = 0
         self._groups: dict[str, list[str]] = {}
+        self._headings: dict[str, str] = {}
 
     def heading_size(self, server: str) -> int:
         """Bytes that a server costs beside its hits; nothing where it has some already."""
@@ -75,13 +76,19 @@ class Groups:
         cost = size(line) + self.heading_size(server)
         if cost > self.room and self.count:
             return False
-        self._groups.setdefault(server, [self._heading(server)]).append(line)
+        if server not in self._groups:
+            self._groups[server] = [self._heading(server)]
+        self._groups[server].append(line)
         self.room -= cost
         self.count += 1
         return True
 
     def _heading(self, server: str) -> str:
-        return heading(server, self._introduced, self._spoken.get(server))
+        known = self._headings.get(server)
+        if known is None:
+            known = heading(server, self._introduced, self._spoken.get(server))
+            self._headings[server] = known
+        return known
 
     def lines(self) -> list[str]:
         """Everything that was taken: groups in the order of their best hits."""

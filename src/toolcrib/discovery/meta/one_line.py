@@ -15,6 +15,9 @@ from toolcrib.core.quoting import clipped
 _LOOKED_AT: Final = 20
 """Characters that are looked at for each that may be shown: the rest may be blanks."""
 
+_FIRST: Final = 2
+"""Characters that are looked at first: few texts have more blanks than words."""
+
 _WORD_END: Final = 0.6
 """A text is cut at a blank behind this share of it, else in the middle of what has none."""
 
@@ -31,12 +34,21 @@ def one_line(text: str, most: int) -> str:
     Blanks are folded; what cannot be seen, changes the direction of writing or has no UTF-8 form
     goes.
     """
-    folded = " ".join(visible(text[: most * _LOOKED_AT]).split())
+    folded = _folded(text[: most * _FIRST])
+    # Its last character may be another one where the text goes on.
+    if len(folded) < most + 2 and len(text) > most * _FIRST:
+        folded = _folded(text[: most * _LOOKED_AT])
     line = clipped(folded, most).rstrip()
     if len(folded) <= most:
         return line
     end = line.rfind(" ", int(most * _WORD_END))
     return f"{line[:end].rstrip(' ,;:')}…" if end > 0 else line
+
+
+def _folded(text: str) -> str:
+    # Without line breaks, plain words are seen to be visible at once.
+    plain = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    return " ".join(visible(plain).split())
 
 
 def spoken(text: str, most: int) -> str:

@@ -55,7 +55,8 @@ class Searching:
         if not found.hits:
             near = map(exact, found.near)
             return nothing_found(around, where, servers, asked.query, near=near, notes=notes)
-        notes.append(not_reached(around.access, found.absent))
+        if found.absent:
+            notes.append(not_reached(around.access, found.absent))
         return await self._listed(found.hits, asked, notes, where, requester)
 
     async def _browsed(

@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
 from toolcrib.calls.call import Requester
+from toolcrib.catalog.absence import away
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
 from toolcrib.core.naming import Present, near
 from toolcrib.core.quoting import enumerated, quoted
 from toolcrib.core.snapshot import Kind
-from toolcrib.discovery.meta.one_line import one_line
 from toolcrib.discovery.meta.seams import Surroundings
 from toolcrib.errors import BadArguments
-
-_REASON: Final = 100
-"""Characters of why a server was not reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +90,7 @@ def readings(access: CatalogAccess, servers: Sequence[str]) -> list[Reading]:
     return [access.peek(server, Kind.TOOLS) for server in servers if server in there]
 
 
-def reason(reading: Reading, access: CatalogAccess) -> str:
-    """Why nothing is held of a server, in a few words."""
-    status = access.status(reading.server)
-    return one_line(status.told or reading.trouble or status.state, _REASON)
-
-
 def not_reached(access: CatalogAccess, servers: Sequence[str]) -> str:
     """A sentence on the servers of which nothing is held, and why; empty where there are none."""
-    away = [
-        f"{quoted(reading.server)} ({reason(reading, access)})"
-        for reading in readings(access, servers)
-        if reading.snapshot is None
-    ]
-    return f"Not reached: {enumerated(away, 400)}." if away else ""
+    missing = away(access, servers)
+    return f"Not reached: {missing}." if missing else ""

@@ -7,6 +7,7 @@ from typing import Protocol
 import anyio.to_thread
 
 from toolcrib.core.search.diversity import ranked
+from toolcrib.core.search.fitting import fitting
 from toolcrib.core.search.fusion import fused, near
 from toolcrib.core.search.meant import asked
 from toolcrib.core.search.segment import Doc
@@ -56,13 +57,13 @@ class MeaningRanking:
         try:
             likeness = await self._alike(query, servers)
         except Exception as error:  # noqa: BLE001 - whatever a model does, words are still there
-            found = ranked(self._words.scores(query, servers), most)
+            found = fitting(ranked(self._words.scores(query, servers), most))
             note = f"Searched by words, because searching by meaning failed: {reason_of(error)}."
             return Ranked(tuple(found), (note,), by_meaning=False)
         # Asked after the wait, so that both speak of the same tools.
         words = self._words.scores(query, servers)
         found = await _of_many(len(likeness), lambda: ranked(fused(words, likeness), most))
-        return Ranked(tuple(found), self._notes())
+        return Ranked(tuple(fitting(found)), self._notes())
 
     async def semantic(self, query: str, servers: Collection[str] | None, most: int) -> Ranked:
         """The best tools by meaning alone, among those that have a vector."""

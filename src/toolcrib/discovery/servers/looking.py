@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import anyio
+import anyio.to_thread
+
 from toolcrib.calls.call import Requester
 from toolcrib.core.jsontypes import described, is_integer
 from toolcrib.core.naming import near
@@ -10,10 +13,12 @@ from toolcrib.core.quoting import enumerated, literal, quoted
 from toolcrib.discovery.meta.one_line import exact, one_line, spoken
 from toolcrib.discovery.servers.definitions import ENABLE, search_servers_definition
 from toolcrib.discovery.servers.faults import told, wrong
-from toolcrib.discovery.servers.offers import Offer, fitting
+from toolcrib.discovery.servers.offers import Offer, OfferSearch
 from toolcrib.discovery.servers.servers import Servers
 from toolcrib.settings import Limits
 
+_AT_ONCE: Final = 20
+"""Offers that are read on the event loop; more go into a thread."""
 _ABOUT: Final = 240
 """Characters of what a server or skill is for."""
 _TROUBLE: Final = 160
@@ -24,16 +29,20 @@ _NAMES: Final = 200
 class SearchAvailableServers:
     """Implements `ExtraTool`."""
 
-    def __init__(self, servers: Servers, limits: Limits) -> None:
+    def __init__(self, servers: Servers, search: OfferSearch, limits: Limits) -> None:
         self.definition: Mapping[str, Any] = search_servers_definition()
         self._servers = servers
+        self._search = search
         self._limits = limits
 
     async def call(self, arguments: Mapping[str, Any], requester: Requester) -> dict[str, Any]:
         """The servers and skills that fit, the best first. Raises `BadArguments`."""
         query, limit = self._query(arguments.get("query")), self._limit(arguments.get("limit"))
         offers = await self._servers.offers(requester)
-        found = fitting(query, offers)
+        if len(offers) <= _AT_ONCE:
+            found = self._search.fitting(query, offers)
+        else:
+            found = await anyio.to_thread.run_sync(self._search.fitting, query, offers)
         unsure = [note] if (note := self._servers.unsure) else []
         if found:
             return told([*self._lines(found, limit, len(offers)), *unsure])

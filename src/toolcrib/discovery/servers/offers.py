@@ -1,28 +1,32 @@
 """What can be enabled, and which of it fits what is wanted.
 
-Servers on demand are few, and mostly described by a sentence: words that both have, weighed by how
-rare they are, find them well enough.
+Servers on demand are few, and mostly described by a sentence: words that both have, or that mean
+the same, weighed by how rare they are, find them well enough. Words are those of the search for
+tools.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log
 from typing import Final
 
-from toolcrib.core.search.stop_words import STOP_WORDS
-from toolcrib.core.search.words import words
+from toolcrib.core.search.lexicon import Lexicon
+from toolcrib.discovery.servers.kinds import DEEDS, KINDS
 
-_STEM: Final = 5
-"""Letters by which words of the same stem are told."""
-_ENDING: Final = re.compile(r"(?<=...)(?:ings?|ed|es|e|s)$")
-"""Plurals, gerunds, participles."""
-_ALIKE: Final = 0.6
-"""What a word counts that has only the stem of the one that is wanted."""
+_KIND: Final = 0.3
+"""What a word counts that is another name of the kind of server that is wanted."""
 _NAME, _ABOUT, _TOOLS = 3.0, 2.0, 1.0
 """What a word counts by where it stands."""
+_WORDS: Final = 200
+"""Words of one text that are looked at."""
+_MOST_TOOLS: Final = 300
+"""Names of tools of one server that are looked at, and words of them."""
+_KEPT: Final = 2_000
+"""Offers whose words are remembered."""
+
+Bag = Mapping[str, float]
+"""Each term of an offer, with what it counts where it counts most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,48 +46,72 @@ class Offer:
     """Why an enabled server is not there, or why it was not when it last should have been."""
 
 
-def fitting(query: str, offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """The offers that share a word with the query, the best first; all, by name, for no words."""
-    wanted = frozenset(words(query)) - STOP_WORDS
-    by_name = sorted(offers, key=lambda offer: (bool(offer.servers), offer.name))
-    if not wanted:
-        return tuple(by_name)
-    bags = [_bag(offer.name, offer.about, offer.tool_names, offer.servers) for offer in by_name]
-    frequency = Counter(word for bag in bags for word in bag)
-    scored: list[tuple[float, int]] = []
-    for place, bag in enumerate(bags):
-        score = sum(_worth(word, bag, frequency, len(bags)) for word in wanted)
-        if score > 0:
-            scored.append((-score, place))
-    return tuple(by_name[place] for _, place in sorted(scored))
+class OfferSearch:
+    """Ranks what can be enabled, by the words of a query.
 
+    Args:
+        lexicon: Of the search for tools.
+    """
 
-def _worth(word: str, bag: dict[str, float], frequency: Counter[str], total: int) -> float:
-    """What one wanted word says for an offer."""
-    stem = _stem(word)
-    found, share = (word, 1.0) if word in bag else (stem, _ALIKE)
-    return bag.get(found, 0.0) * share * log(1 + total / (1 + frequency[found]))
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._bag = lru_cache(maxsize=_KEPT)(self._read)
 
+    def fitting(self, query: str, offers: Sequence[Offer]) -> tuple[Offer, ...]:
+        """The offers that share a word with a query, the best first; all, by name, for no words."""
+        by_name = sorted(offers, key=lambda offer: (bool(offer.servers), offer.name))
+        wanted = self._wanted(query)
+        if not wanted:
+            return tuple(by_name)
+        bags = [self._bag(it.name, it.about, it.tool_names, it.servers) for it in by_name]
+        rarity = {
+            term: log(1 + len(bags) / (1 + sum(term in bag for bag in bags))) for term in wanted
+        }
+        scored: list[tuple[float, int]] = []
+        for place, bag in enumerate(bags):
+            found = wanted.keys() & bag.keys()
+            if found:
+                score = sum(wanted[term] * bag[term] * rarity[term] for term in sorted(found))
+                scored.append((-score, place))
+        return tuple(by_name[place] for _, place in sorted(scored))
 
-@lru_cache(maxsize=2_000)
-def _bag(
-    name: str, about: str, tool_names: tuple[str, ...], servers: tuple[str, ...]
-) -> dict[str, float]:
-    """Each word and stem of an offer, with what it counts where it counts most."""
-    bag: dict[str, float] = {}
-    texts: Iterable[tuple[str, float]] = (
-        *((tool, _TOOLS) for tool in tool_names),
-        (about, _ABOUT),
-        *((server, _ABOUT) for server in servers),
-        (name, _NAME),
-    )
-    for text, counts in texts:
-        for word in words(text):
-            if word not in STOP_WORDS:
-                bag[word] = bag[_stem(word)] = counts
-    return bag
+    @cached_property
+    def _kinds(self) -> Mapping[str, tuple[str, ...]]:
+        """Made with the first query."""
+        return self._lexicon.groups(KINDS)
 
+    @cached_property
+    def _deeds(self) -> frozenset[str]:
+        return frozenset(self._lexicon.terms(" ".join(sorted(DEEDS)), len(DEEDS)))
 
-def _stem(word: str) -> str:
-    """The beginning of a word without its ending, marked so that no whole word equals it."""
-    return f"{_ENDING.sub('', word)[:_STEM]}…"
+    def _wanted(self, query: str) -> dict[str, float]:
+        """The terms of a query and what means the same, with weights."""
+        question = self._lexicon.question(query)
+        if not question.written:
+            return {}
+        wanted = {
+            term: weight
+            for term, weight in question.weights
+            if term in question.written or term not in self._deeds
+        }
+        for term in question.written:
+            for other in self._kinds.get(term, ()):
+                wanted[other] = max(wanted.get(other, 0.0), _KIND * wanted[term])
+        return wanted
+
+    def _read(
+        self, name: str, about: str, tool_names: tuple[str, ...], servers: tuple[str, ...]
+    ) -> Bag:
+        """Each term with what it counts where it counts most: what counts more comes later."""
+        bag: dict[str, float] = {}
+        tools = " ".join(tool_names[:_MOST_TOOLS])
+        bag.update(dict.fromkeys(self._lexicon.terms(tools, _MOST_TOOLS), _TOOLS))
+        bag.update(dict.fromkeys(self._lexicon.terms(about, _WORDS), _ABOUT))
+        for text in servers:
+            bag.update(dict.fromkeys(self._of_name(text), _ABOUT))
+        bag.update(dict.fromkeys(self._of_name(name), _NAME))
+        return bag
+
+    def _of_name(self, name: str) -> Iterator[str]:
+        yield from self._lexicon.terms(name, _WORDS)
+        yield from self._lexicon.united(name, _WORDS)

@@ -16,11 +16,12 @@ from toolcrib.calls.call import Requester
 from toolcrib.catalog.access import PublishedChange
 from toolcrib.catalog.catalogs import Catalogs
 from toolcrib.catalog.server_catalogs import ServerCatalogs
-from toolcrib.core.quoting import quoted
 from toolcrib.core.snapshot import Kind
+from toolcrib.discovery.seams import not_enabled
 from toolcrib.discovery.servers.belonging import Belonging
 from toolcrib.discovery.servers.connections import BUSY, Connections
 from toolcrib.discovery.servers.enabled import EnabledSets
+from toolcrib.discovery.servers.given_back import GivenBack
 from toolcrib.discovery.servers.known import Known, KnownServers
 from toolcrib.discovery.servers.offers import Offer
 from toolcrib.errors import NotAllowed
@@ -81,6 +82,8 @@ class Servers:
         self._known = known
         self._belonging = Belonging(known, exposed)
         self._connections = Connections(catalogs, end, clock)
+        self._clock = clock
+        self._given_back = GivenBack()
         self._learned: set[str] = set()
         """Servers whose tools were published since they were last remembered."""
         self._failures: dict[str, str] = {}
@@ -147,10 +150,7 @@ class Servers:
         if server not in self._on_demand:
             return
         if not await self._sets.use(requester, server):
-            raise NotAllowed(
-                f"the server {quoted(server)} is not enabled: call enable_server for it first",
-                server=server,
-            )
+            raise NotAllowed(not_enabled(server), server=server)
         if self._open(server):
             await self._connections.read((server,), connected=True)
             return
@@ -174,6 +174,7 @@ class Servers:
         if wanted:
             await self._sets.add(requester, wanted)
         for server in wanted:
+            self._given_back.drop(server)
             self._open(server)
         # A server that is being launched anew just now is left out.
         there = [server for server in chosen if self._connections.is_open(server)]
@@ -183,14 +184,24 @@ class Servers:
         return tuple(self._standing(server) for server in chosen)
 
     async def disable(self, requester: Requester, server: str) -> bool:
-        """Take back that a caller enabled a server; whether it had."""
+        """Take back that a caller enabled a server; whether it had.
+
+        Its tools are gone for the caller at once. A connection that nobody else needs stays for
+        `idle_seconds`, or until the conversation ends: then it is as it was for who enables it
+        again.
+        """
         had = await self._sets.drop(requester, server)
+        if had:
+            until = self._clock.now().mono + self._idle
+            self._given_back.add(server, requester.handle, until)
         self._wake()
         return had
 
     def forget(self, requester: Requester) -> None:
         """The connection ended behind a handle that is not durable."""
         self._sets.forget(requester)
+        if not requester.durable:
+            self._given_back.forget(requester.handle)
         self._wake()
 
     # ---- what there is ----
@@ -321,11 +332,16 @@ class Servers:
     async def _tidied(self, server: str) -> float:
         """When to look at a server again, in seconds."""
         if server in self._sets.everybody():
+            self._given_back.drop(server)
             return self._connections.rest(server, self._idle)
+        left = self._given_back.left(server, self._clock.now().mono)
+        if left and self._connections.is_up(server):
+            return left
         return _FOREVER if await self._close(server) else BUSY
 
     async def _close(self, server: str) -> bool:
         self._failures[server] = self._connections.trouble(server)
+        self._given_back.drop(server)
         return await self._connections.close(server)
 
     def _published(self, change: PublishedChange) -> None:

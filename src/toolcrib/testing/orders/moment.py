@@ -6,7 +6,8 @@ each field is given one value that stands for "over". The waits of a run are mul
 of two or made by one addition, and `NOW` is small, so the subtractions are exact.
 
 Forgotten as well is what no run within the bounds can ask for: when somebody last asked (there is a
-watcher, who always cares), when the store last answered (nothing is looked at by the clock), until
+watcher, who always cares), since when there is no listing (that decides how long readers wait, and
+no step), when the store last answered (nothing is looked at by the clock), until
 when a reader is answered without a step (asking again changes nothing), and which listings took
 turns (that decides something only after three changes, and no run has more than two).
 """
@@ -129,6 +130,7 @@ def without_past(entry: Entry) -> Entry:
         breaker=_closed(entry.breaker),
         viewed=0.0,
         asked=-NEVER,
+        cold=NEVER,
         debounced=max(NOW, debounced) if debounced and tempo.debounce else 0.0,
         recorded=entry.recorded if entry.recorded + tempo.debounce > NOW else -NEVER,
         not_before=_ahead(entry.not_before),

@@ -45,7 +45,7 @@ class _Server(uvicorn.Server):
 
 
 async def serve_app(
-    app: ASGIApp,
+    make: Callable[[], ASGIApp],
     host: str,
     port: int,
     *,
@@ -55,7 +55,8 @@ async def serve_app(
     """Serve until cancelled, and end gracefully then.
 
     Args:
-        app: The ASGI application.
+        make: Makes the ASGI application, once the address is ours: what it starts is not started
+            for nothing.
         host: Name or address to bind.
         port: Port to bind; 0 takes a free one.
         on_end: Called before open answers are waited for.
@@ -65,6 +66,11 @@ async def serve_app(
         ConfigError: when the address cannot be bound.
     """
     listener = bound(host, port)
+    try:
+        app = make()
+    except BaseException:
+        listener.close()
+        raise
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -104,6 +110,6 @@ def bound(host: str, port: int) -> socket.socket:
         listener.close()
         raise ConfigError(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
-            remedy="choose another --http HOST:PORT",
+            remedy="choose another HOST:PORT, or end what has this one",
         ) from error
     return listener

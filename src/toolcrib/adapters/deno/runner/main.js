@@ -5,7 +5,7 @@
 // lines than this file would; who reads them believes none.
 
 import { follow, standStill } from "./determined.js";
-import { fromJSON, toJSON } from "./json.js";
+import { fromJSON, isCall, toJSON } from "./json.js";
 import { clear, makeConsole } from "./surroundings.js";
 import { placeOf, read, Unreadable, written } from "./text.js";
 import { Timers } from "./timers.js";
@@ -50,7 +50,7 @@ async function lines() {
 
 send({ type: "ready", version: version.deno });
 const start = fromJSON((await lines())[0]);
-const { source, modules, most, now, seed } = start;
+const { source, modules, away, most, now, seed } = start;
 
 let printed = 0;
 let dropped = 0;
@@ -116,12 +116,13 @@ function call(module, name, given) {
   const [line, column] = places(made_.stack).at(-1) ?? [0, 0];
   const head = toJSON({ type: "call", id, module, function: name, line, column });
   send(null, `${head.slice(0, -1)},"args":${args}}`);
-  return new Promise((resolve, reject) => {
+  const answer = new Promise((resolve, reject) => {
     calls.set(id, { resolve, reject, made: made_ });
     timers.awake();
     if (!reading) hear();
     changed();
   });
+  return isCall(answer, id);
 }
 
 async function hear() {
@@ -139,6 +140,7 @@ async function hear() {
         const { made: error } = waiting;
         error.message = answer.error;
         error.stack = `Error: ${answer.error}\n${error.stack.slice(error.stack.indexOf("\n") + 1)}`;
+        failures.set(error, answer.id);
         waiting.reject(error);
       }
     }
@@ -181,6 +183,7 @@ const timers = new Timers(most.sleep, changed, fail);
 // Errors that nobody took, kept until it is clear that nobody does
 
 const untaken = new Map();
+const failures = new WeakMap();
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   untaken.set(event.promise, event.reason);
@@ -216,6 +219,7 @@ async function space(name) {
 
 const known = Object.keys(modules);
 function absent(module) {
+  if (Object.hasOwn(away, module)) return away[module];
   return `there is no module ${JSON.stringify(module)}: a program can import ${known.join(", ")}`;
 }
 
@@ -236,7 +240,8 @@ function unfit({ imported }) {
       const { types } = modules[module];
       if (name === "default" || Object.hasOwn(spaces[module], name) || types.includes(name)) continue;
       const there = Object.keys(spaces[module]).join(", ");
-      return ["types", `${module} has no function ${name}; of those that it names it has: ${there}`, at];
+      const has = there === "" ? "nor any other that it names" : `of those that it names it has: ${there}`;
+      return ["types", `${module} has no function ${name}; ${has}`, at];
     }
   }
   return null;
@@ -249,12 +254,19 @@ async function compiled(parts, withValue) {
   return (await import(url.slice(0, -1))).default;
 }
 
+// What is missing at its end is found on a line after the last one of the program.
+function within(line, column) {
+  const last = placeOf(source, source.trimEnd().length);
+  return line > last[0] ? last : [line, column];
+}
+
 function unreadable(error) {
   const [message] = error.message.replace(url.slice(0, -1), "script.ts").split("\n\n");
   const at = /script\.ts:(\d+):(\d+)/.exec(message);
-  const where = at === null ? [] : [[...place(Number(at[1]), Number(at[2])), ""]];
-  const told = message.replace(/ at script\.ts.*$/s, "")
-    .replace("The module's source code could not be parsed: ", "");
+  const where = at === null ? [] : [[...within(...place(Number(at[1]), Number(at[2]))), ""]];
+  // The lines that are shown with it are numbered as they are here.
+  const told = message.replace(/ at script\.ts.*$/s, "").replace(/\n\s*\|[^]*$/, "")
+    .replace("The module's source code could not be parsed: ", "").replace(/^SyntaxError: /, "");
   refuse("syntax", `SyntaxError: ${told}`, where);
 }
 
@@ -315,11 +327,16 @@ if (run !== null) {
   if (now !== null) standStill(now * 1000);
   if (seed !== "") follow(seed);
   try {
-    const value = toJSON(await valueOf(run));
-    if (untaken.size > 0) fail(untaken.values().next().value);
+    const returned = await valueOf(run);
+    await new Promise((resolve) => tick(resolve)); // what nobody took is known a turn later
+    const value = toJSON(returned);
+    const lost = [...untaken.values()];
+    const failed = lost.map((error) => failures.get(error)).filter((id) => id !== undefined);
+    // Calls that failed are told beside a value: it is not lost for them.
+    if (lost.length > failed.length || (lost.length > 0 && value === "null")) fail(lost[0]);
     else if (value.length > most.frame) {
       fail(new RangeError(`it returns more than ${most.frame} bytes (code.answer_bytes)`));
-    } else end(null, `{"type":"done","value":${value}}`);
+    } else end(null, `{"type":"done","untaken":${toJSON(failed)},"value":${value}}`);
   } catch (error) {
     fail(error);
   }

@@ -1,0 +1,34 @@
+"""Why nothing is held of a server, in a few words, for whoever misses what it may have."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from toolcrib.catalog.access import CatalogAccess
+from toolcrib.catalog.reading import Reading
+from toolcrib.core.quoting import clipped, enumerated, quoted
+from toolcrib.core.snapshot import Kind
+
+_REASON: Final = 100
+"""Characters of a reason."""
+
+_ROOM: Final = 400
+"""Characters of all servers and their reasons."""
+
+
+def reason(reading: Reading, access: CatalogAccess) -> str:
+    """Why nothing is held, as a model may read it."""
+    if reading.server not in access.server_ids():
+        return clipped(reading.trouble or "the server is not configured any more", _REASON)
+    status = access.status(reading.server)
+    return clipped(" ".join((status.told or reading.trouble or status.state).split()), _REASON)
+
+
+def away(access: CatalogAccess, servers: Iterable[str], kind: Kind = Kind.TOOLS) -> str:
+    """Those of these servers of which nothing is held, each with the reason; empty for none.
+
+    Nothing is waited for. A server that is not configured any more is left out.
+    """
+    there = set(access.server_ids())
+    held = (access.peek(server, kind) for server in servers if server in there)
+    missing = (f"{quoted(it.server)} ({reason(it, access)})" for it in held if it.snapshot is None)
+    return enumerated(missing, _ROOM)
