@@ -25,6 +25,7 @@ from fastmcp_rankings import fastmcp_rankings
 from rankings import SETS, mean_scores, read
 from searched import Searched, searched
 from toolcrib.adapters.embedding import vectors
+from toolcrib.adapters.embedding.sentence_encoder import SentenceEncoder
 from toolcrib.adapters.stemming import EnglishStemmer
 from toolcrib.core.search import diversity, fitting, fusion, lexicon, rarity, scoring, segment
 from toolcrib.core.search import weights as worth
@@ -205,6 +206,17 @@ BY_MEANING = (
 )
 
 
+_embedded: dict[str, bytes] = {}
+_embed = SentenceEncoder.embed
+
+
+def remembered(self: SentenceEncoder, texts: Sequence[str]) -> list[bytes]:
+    """The vectors of texts, each embedded once: the same queries are asked in every row."""
+    missing = [text for text in dict.fromkeys(texts) if text not in _embedded]
+    _embedded.update(zip(missing, _embed(self, missing), strict=True))
+    return [_embedded[text] for text in texts]
+
+
 @asynccontextmanager
 async def without(
     off: Sequence[Off], known: DataSet, *, meaning: bool, kept: Path | None
@@ -241,31 +253,49 @@ def head(sets: Sequence[DataSet]) -> None:
     print("|---|" + "---|" * (len(sets) + 1))
 
 
-async def measure(folder: Path, kept: Path | None, *, beside: bool) -> None:
-    """Both tables."""
-    sets = [read(folder, name) for name in SETS if (folder / name).is_dir()]
+async def theirs(known: DataSet) -> Rankings:
+    """What FastMCP answers."""
+    found = fastmcp_rankings(known)
+    return Rankings(found["name"], found["rankings"])
 
-    async def theirs(known: DataSet) -> Rankings:
-        found = fastmcp_rankings(known)
-        return Rankings(found["name"], found["rankings"])
 
-    async def ours(known: DataSet, method: SearchMethod, off: Sequence[Off]) -> Rankings:
-        async with without(off, known, meaning=method != "lexical", kept=kept) as over:
-            if method != "lexical":
-                await warmed(over)
-            found = await ranked(over.ready.search, known, method, time.perf_counter)
-        assert found.name == method, found.notes
-        return found
+async def ours(
+    known: DataSet, method: SearchMethod, off: Sequence[Off], kept: Path | None = None
+) -> Rankings:
+    """What we answer while some steps are switched off."""
+    async with without(off, known, meaning=method != "lexical", kept=kept) as over:
+        if method != "lexical":
+            await warmed(over)
+        found = await ranked(over.ready.search, known, method, time.perf_counter)
+    assert found.name == method, found.notes
+    return found
 
+
+async def by_words(sets: Sequence[DataSet], *, beside: bool) -> None:
+    """The table of the search by words."""
     head(sets)
     if beside:
         await row("FastMCP 4.2.3", sets, theirs)
     for place, step in enumerate(BY_WORDS, 1):
         off = [each for later in BY_WORDS[place:] for each in later.off]
         await row(step.name, sets, lambda known, off=off: ours(known, "lexical", off))
+
+
+async def by_meaning(sets: Sequence[DataSet], kept: Path | None) -> None:
+    """The table of meaning alone, and of both."""
     head(sets)
-    for way in BY_MEANING:
-        await row(way.name, sets, lambda known, way=way: ours(known, way.method, way.off))
+    with mock.patch.object(SentenceEncoder, "embed", remembered):
+        for way in BY_MEANING:
+            await row(way.name, sets, lambda known, way=way: ours(known, way.method, way.off, kept))
+
+
+async def measure(options: argparse.Namespace) -> None:
+    """The tables that are wanted."""
+    sets = [read(options.folder, it) for it in SETS if (options.folder / it).is_dir()]
+    if options.table in (None, "words"):
+        await by_words(sets, beside=not options.alone)
+    if options.table in (None, "meaning"):
+        await by_meaning(sets, options.vectors)
 
 
 def main() -> None:
@@ -274,8 +304,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--alone", action="store_true", help="leave FastMCP out")
     parser.add_argument("--vectors", type=Path, metavar="FILE", help="keeps vectors for later runs")
-    options = parser.parse_args()
-    anyio.run(lambda: measure(options.folder, options.vectors, beside=not options.alone))
+    parser.add_argument("--table", choices=("words", "meaning"), help="only this one")
+    anyio.run(measure, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The facade: every configured server behind one object, for as long as it is open."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, get_args
@@ -65,6 +65,16 @@ class Deaf:
 
     def note(self, fact: Fact) -> None:
         """Drops the fact."""
+
+
+@contextmanager
+def _noting(left: list[BaseException]) -> Generator[None]:
+    """Add the error that leaves the block."""
+    try:
+        yield
+    except BaseException as error:
+        left.append(error)
+        raise
 
 
 class Crib:
@@ -157,16 +167,27 @@ class Crib:
             parts: From `compose.open_parts`, or a test's own.
             profile: What is declared to servers on behalf of whoever is served; None: what the
                 settings let servers ask for.
+
+        An error that leaves the block leaves it as it is, in no group, if nothing else failed.
         """
-        async with aclosing(parts.sandboxes), anyio.create_task_group() as tasks:
-            crib = Crib(settings, parts, tasks, profile or profile_of(settings.gateway.relay))
-            tasks.start_soon(parts.watch_store)
-            try:
-                async with crib._calling.running():
-                    yield crib
-            finally:
-                await crib._holdings.leave()
-                tasks.cancel_scope.cancel()
+        declared = profile or profile_of(settings.gateway.relay)
+        left: list[BaseException] = []
+        try:
+            async with aclosing(parts.sandboxes), anyio.create_task_group() as tasks:
+                crib = Crib(settings, parts, tasks, declared)
+                tasks.start_soon(parts.watch_store)
+                try:
+                    async with crib._calling.running():
+                        with _noting(left):
+                            yield crib
+                finally:
+                    await crib._holdings.leave()
+                    tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            _, others = group.split(lambda error: any(error is it for it in left))
+            if others is None:
+                raise left[0] from left[0].__cause__
+            raise
 
     @staticmethod
     @asynccontextmanager

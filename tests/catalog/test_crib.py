@@ -432,3 +432,34 @@ async def test_two_principals_of_two_replicas_keep_to_their_own() -> None:
         assert await listed(two.catalogs(BEN)) == {"s": ["yours"]}
         await anyio.sleep(30)
         assert await listed(one.catalogs(ANNA)) == {"s": ["mine"]}
+
+
+# ---- errors that leave it ----
+
+
+async def test_an_error_leaves_an_open_crib_as_it_is_with_its_cause() -> None:
+    cause = KeyError("why")
+    raised = ValueError("left")
+    with pytest.raises(ValueError, match="left") as caught:
+        async with scripted_crib({"s": ScriptedUpstream([tool("a")])}):
+            raise raised from cause
+    assert caught.value is raised
+    assert raised.__cause__ is cause
+
+
+async def test_what_else_failed_meanwhile_is_told_with_it() -> None:
+    async def broken() -> None:
+        raise OSError("another task failed")
+
+    async def leave_with_both() -> None:
+        async with scripted_crib({"s": ScriptedUpstream([tool("a")])}) as (crib, _):
+            crib._tasks.start_soon(broken)  # pyright: ignore[reportPrivateUsage] - one of its own
+            try:
+                await anyio.sleep_forever()
+            finally:
+                raise ValueError("left")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await leave_with_both()
+    assert caught.group_contains(ValueError, match="left")
+    assert caught.group_contains(OSError, match="another task failed")

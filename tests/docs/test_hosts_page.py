@@ -259,6 +259,16 @@ async def test_what_is_written_is_what_the_table_names_and_goes_with_the_directo
     assert not any(it.is_file() for it in room.home.rglob("*"))
 
 
+def test_on_other_systems_the_directories_are_those_that_are_named() -> None:
+    home, windows = Path("home"), {"LOCALAPPDATA": "local", "APPDATA": "roaming"}
+    mac = home / "Library/Application Support/toolcrib"
+    assert default_store_path({}, home, "darwin").parent == config_dir({}, home, "darwin") == mac
+    assert default_store_path(windows, home, "win32").parent == Path("local/toolcrib")
+    assert config_dir(windows, home, "win32") == Path("roaming/toolcrib")
+    assert "`~/Library/Application Support/toolcrib`" in TEXT
+    assert "`%LOCALAPPDATA%\\toolcrib` (the store) and `%APPDATA%\\toolcrib`" in TEXT
+
+
 def test_make_clean_removes_nothing_outside_of_the_checkout() -> None:
     makefile = (ROOT / "Makefile").read_text()
     recipe = makefile.partition("\nclean:")[2].partition("\n\n")[0]

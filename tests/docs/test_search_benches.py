@@ -1,4 +1,4 @@
-"""The two benchmarks of docs/search.md that ask a gateway and for known tools, small and alone."""
+"""The benchmarks of docs/search.md, small and alone, print what stands there."""
 
 import json
 import re
@@ -44,13 +44,14 @@ def folder(tmp_path: Path) -> Path:
     names = ["get_file", "delete_file", "create_folder", "search_image", "send-message", "runQuery"]
     put(tmp_path, "livemcp_steps", names, "known")
     put(tmp_path, "livemcp", names[:2], "known")
+    put(tmp_path, "metatool", names[2:], "known")
     put(tmp_path, "toucan_catalog", ["get_files", "other_tool"], "others")
     put(tmp_path, "stabletoolbench", ["further_tool"], "more")
     return tmp_path
 
 
-def told(script: str, *words: str | Path) -> list[dict[str, Any]]:
-    """The figures that a program in `bench` prints."""
+def printed(script: str, *words: str | Path) -> str:
+    """What a program in `bench` prints."""
     done = subprocess.run(
         [sys.executable, f"bench/{script}.py", *map(str, words)],
         cwd=ROOT,
@@ -60,7 +61,30 @@ def told(script: str, *words: str | Path) -> list[dict[str, Any]]:
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return done.stdout
+
+
+def told(script: str, *words: str | Path) -> list[dict[str, Any]]:
+    """The figures that a program in `bench` prints."""
+    lines = printed(script, *words).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def tables(script: str, *words: str | Path) -> list[list[list[str]]]:
+    """The tables that a program in `bench` prints: the cells of their rows, the head first."""
+    return [
+        [cells(line) for line in table.splitlines() if set(line) - set("|-")]
+        for table in printed(script, *words).strip().split("\n\n")
+    ]
+
+
+def cells(line: str) -> list[str]:
+    return [it.strip() for it in line.split("|")[1:-1]]
+
+
+def head(name: str) -> list[str]:
+    """The first row of a marked table."""
+    return cells(PAGE.partition(f"{name} -->\n")[2].splitlines()[0])
 
 
 def asking(*lines: str) -> Any:
@@ -88,6 +112,25 @@ def test_a_host_finds_and_calls_through_a_gateway_on_both_transports(folder: Pat
     ]
     assert {(it["tools"], it["servers"], it["queries"]) for it in figures} == {(8, 2, 8)}
     assert all(0 < it["value"] <= it["p99"] for it in figures if "p99" in it)
+
+
+@pytest.mark.timeout(120)
+def test_the_tables_of_steps_are_those_that_the_ladder_prints(folder: Path) -> None:
+    words, meaning = tables("ladder", folder, "--alone")
+    for name, made in (("ladder", words), ("meaning", meaning)):
+        steps = [row[0] for row in rows(f"figures: {name}") if not row[0].startswith("FastMCP")]
+        assert steps == [row[0] for row in made[1:]]
+        assert head(f"figures: {name}")[-1] == made[0][-1] == "mean"
+    # Tools are asked for by their own names.
+    assert words[-1][1:] == ["1.000"] * 4
+    assert meaning[1][1:] == words[-1][1:], "words alone are the last step"
+
+
+@pytest.mark.timeout(120)
+def test_the_tables_of_stuffing_are_those_that_are_printed(folder: Path) -> None:
+    for name, made in zip(("stuffing", "imitation"), tables("stuffing", folder), strict=True):
+        assert head(f"figures: {name}") == made[0]
+        assert [row[0] for row in rows(f"figures: {name}")] == [row[0] for row in made[1:]]
 
 
 @pytest.mark.timeout(120)

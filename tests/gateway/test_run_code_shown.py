@@ -124,9 +124,10 @@ def test_the_instructions_of_code_and_of_no_other_exposure_speak_of_programs() -
 
 async def test_what_the_text_says_is_lacking_is_lacking_in_the_installed_version() -> None:
     common = {
-        "class inheritance", "exception classes", "yield", "del", "with", "match", "next(generator)", "lambda",
-        "property", "asyncio.create_task", "asyncio.wait_for", "asyncio.gather", "asyncio.run",
-        "str.format", "json.dumps(indent=)", "sorted(key=)", "functools.partial",
+        "class inheritance", "exception classes", "yield", "del", "with", "match", "lambda",
+        "next(generator)", "property", "asyncio.create_task", "asyncio.wait_for",
+        "asyncio.gather", "asyncio.run", "str.format", "json.dumps(indent=)", "sorted(key=)",
+        "functools.partial",
     }  # fmt: skip
     async with monty() as sandbox:
         lacks = set((await sandbox.abilities()).lacks)

@@ -6,7 +6,8 @@ what cannot be said at all is null, and named with its place.
 """
 
 import base64
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -27,6 +28,8 @@ _ERROR: Final = 4_000
 """Characters of an error."""
 _NESTED: Final = 8
 """Levels of tuples that a key may be made of."""
+_KEY: Final = 10_000
+"""Characters and members of a key that is no text: what is shared in it, each time it is there."""
 _QUICK: Final = frozenset({bool, type(None)})
 _CONSTANTS: Final[Mapping[object, str]] = {None: "null", True: "true", False: "false"}
 
@@ -139,12 +142,13 @@ class _Saying(Copying):
 
     def _object(self, value: dict[object, object], depth: int) -> dict[str, Any]:
         copy: dict[str, Any] = {}
+        alike: Counter[str] = Counter()
         for key, inner in value.items():
             if self._is_full():
                 break
             name = _name(key)
-            while name in copy:  # 1 and "1" are two keys, and stay two
-                name += f" ({type(key).__name__})"
+            if name in copy:  # 1 and "1" are two keys, and stay two
+                name = _apart(f"{name} ({type(key).__name__}", copy, alike)
             self._left -= len(name)
             copy[name] = self._step(name, inner, depth)
         return copy
@@ -173,11 +177,22 @@ class _Saying(Copying):
             self._steps.pop()
 
 
+def _apart(name: str, copy: Collection[str], alike: Counter[str]) -> str:
+    """The name with the first number that is free; none is looked at twice."""
+    while True:
+        alike[name] += 1
+        number = f" {alike[name]}" if alike[name] > 1 else ""
+        if (apart := f"{name}{number})") not in copy:
+            return apart
+
+
 def _name(key: object, within: int = 0) -> str:
     """A key as a text."""
     match key:
         case str():
             return key
+        case tuple() | frozenset() if not within and not _is_small(cast("object", key)):
+            return f"a {type(cast('object', key)).__name__} that is too large"
         case None | bool():
             return _CONSTANTS[key]
         case date() | time() | timedelta():
@@ -193,9 +208,33 @@ def _name(key: object, within: int = 0) -> str:
             return _words(key)
 
 
+def _is_small(value: object) -> bool:
+    """Whether a value is small once it is written out."""
+    left, inside = _KEY, [value]
+    while inside and left > 0:
+        match inside.pop():
+            case str() | bytes() as text:
+                left -= len(text) + 1
+            case tuple() | list() | set() | frozenset() | dict() as members:
+                left -= len(cast("Collection[object]", members)) + 1
+                if left > 0:
+                    inside += cast("Collection[object]", members)
+                    inside += members.values() if isinstance(members, dict) else ()
+            case _:
+                left -= 1
+    return left > 0
+
+
 def _words(value: object) -> str:
-    """The text of a value, which an integer of too many digits within it keeps from being made."""
+    """The text of a value, which something within it may keep from being made.
+
+    That is an integer of too many digits, too many levels, or what is larger than all memory once
+    it is written out.
+    """
+    parts = value.args if isinstance(value, BaseException) else ()
     try:
-        return str(value)
-    except ValueError:
-        return f"a {type(value).__name__}"
+        if all(isinstance(part, str) or _is_small(part) for part in parts):
+            return str(value)
+    except (ValueError, RecursionError):
+        pass
+    return f"a {type(value).__name__}"

@@ -34,7 +34,7 @@ _IN_PLACE: Final = re.compile(r"[^=]*\]\s*\S{1,3}=")
 """A member that is changed in place: only one of its types is told."""
 _SET: Final = re.compile(r"""\[\s*(["'])([^"'\n]*)\1\s*\]\s*[-+*/|&]?=(?!=)""")
 _DEFAULT: Final = re.compile(r"""\bsetdefault\(\s*(["'])([^"'\n]*)\1""")
-_MERGED: Final = re.compile(r"(?:\bupdate\(|\|=)\s*([^(){}=|]*=|\{[^{}]*)")
+_MERGED: Final = re.compile(r"(?:\bupdate\(|\|=)([^(){}=|]*=|\s*\{[^{}]*)")
 _MEMBER: Final = re.compile(r"""(["'])([^"'\n]*)\1\s*:|()\b(\w+)\s*=""")
 _RECORD: Final = re.compile(r"\w*Result\w*|Settled")
 """Names of types of results: what a program has of them are dicts."""

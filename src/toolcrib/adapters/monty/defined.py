@@ -43,7 +43,10 @@ class Defined:
     def among(self, texts: Collection[str]) -> Collection[str]:
         """Those that can be run."""
         untried = sorted(set(texts) - self._there)[:_MOST]
-        if untried:
-            raised = raised_by(self._sessions, "", {text: text for text in untried})
-            self._there |= set(untried) - raised.keys()
+        # Apart: what one of them imports would be there for a name of another.
+        for name in (True, False):
+            tries = {text: text for text in untried if text.isidentifier() is name}
+            if tries:
+                raised = raised_by(self._sessions, "", tries)
+                self._there |= tries.keys() - raised.keys()
         return self._there.intersection(texts)

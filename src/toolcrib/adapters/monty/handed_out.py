@@ -1,13 +1,13 @@
 """What Monty hands out of a program, where it is no value of Python's own.
 
 Objects of the program's classes come as proxies, and become objects of their attributes; paths
-become texts. Coroutines
-come as texts, which a tool may as well have said: so a text counts as one only where the program
-has such a call, or such a function.
+become texts. Coroutines come as texts, which a tool may as well have said: so a text counts as one
+only where the program has such a call, or such a function.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Final, cast
 
@@ -22,6 +22,7 @@ _CALL: Final = re.compile(r"<coroutine external_future\((\d{1,9})\)>")
 _FUNCTION: Final = re.compile(r"<coroutine object ([^\W\d]\w{0,200})>")
 _GATHERED: Final = re.compile(r"<gather\(\d{1,9}\)>")
 _GATHERS: Final = re.compile(r"\bgather\s*\(")
+_DEFINES: Final = re.compile(r"\basync\s+def\s+(\w+)")
 _LONGEST: Final = 250
 """Characters of what such a text has at most."""
 
@@ -83,8 +84,17 @@ class HandedOut:
         if (found := _CALL.fullmatch(text)) is not None:
             return self._made_as(int(found[1]))
         if (found := _FUNCTION.fullmatch(text)) is not None:
-            name = found[1]
-            defined = re.compile(rf"\basync\s+def\s+{name}\b")
-            return Unawaited(function=name) if any(map(defined.search, self._texts)) else None
-        gathers = _GATHERED.fullmatch(text) and _GATHERS.search(self._text)
+            return Unawaited(function=found[1]) if found[1] in self._functions else None
+        gathers = _GATHERED.fullmatch(text) and self._gathers
         return Unawaited(function=_GATHER) if gathers else None
+
+    # A value may hold such a text a million times: the program is read once for all of them.
+
+    @cached_property
+    def _functions(self) -> frozenset[str]:
+        """The asynchronous functions that the program, or what runs with it, defines."""
+        return frozenset(name for text in self._texts for name in _DEFINES.findall(text))
+
+    @cached_property
+    def _gathers(self) -> bool:
+        return _GATHERS.search(self._text) is not None

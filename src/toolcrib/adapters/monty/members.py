@@ -218,13 +218,13 @@ def raised_by(sessions: Sessions, before: str, tries: Mapping[str, str]) -> dict
     They are tried together; where one of them ends the session, in halves.
     """
     told = [
-        f"try:\n  {code}\nexcept Exception as e:\n"
-        f"  raised.append(({name!r}, type(e).__name__, str(e)))"
+        f"try:\n  {code}\nexcept Exception as __error:\n"
+        f"  __raised.append(({name!r}, type(__error).__name__, str(__error)))"
         for name, code in tries.items()
     ]
     try:
         with sessions() as session:
-            text = "\n".join([before, "raised = []", *told, "raised"])
+            text = "\n".join([before, "__raised = []", *told, "__raised"])
             found = session.feed_run(text, print_callback=unheard)
     except MontyError as error:
         if len(tries) > 1:

@@ -87,15 +87,19 @@ def _roots(target: ast.AST) -> Iterator[str]:
 def _waited(tree: ast.AST, bound: list[tuple[set[str], ast.AST]]) -> set[int]:
     """The calls that are waited for, or may be, by identity."""
     nodes: set[int] = set()
-    names: set[str] = set()
+    values: dict[str, list[ast.AST]] = {}
+    for targets, value in bound:
+        for name in targets:
+            values.setdefault(name, []).append(value)
     ready = [part for node in ast.walk(tree) for part in _waits_for(node)]
     while ready:
-        for inner in (it for part in ready for it in ast.walk(part)):
+        part = ready.pop()
+        if id(part) in nodes:
+            continue
+        for inner in ast.walk(part):
             nodes.add(id(inner))
             if isinstance(inner, ast.Name):
-                names.add(inner.id)
-        ready = [value for targets, value in bound if targets & names]
-        bound = [(targets, value) for targets, value in bound if not targets & names]
+                ready += values.pop(inner.id, ())
     return nodes
 
 

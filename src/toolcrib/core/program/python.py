@@ -160,11 +160,11 @@ def _not_there(
     members: Collection[str], module: str, modules: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
     """What is to be said of members that the module of a server has not."""
-    there = modules.get(module)
+    there = frozenset(modules.get(module, ()))
     for name in members if there else ():
-        if there and name not in {*there, "*"}:
+        if name != "*" and name not in there:
             what = f"the module {quoted(module)} has no function {quoted(name)}"
-            near = get_close_matches(name, list(there), n=3, cutoff=0.6)
+            near = get_close_matches(name, sorted(there), n=3, cutoff=0.6)
             yield f"{what}; did you mean {enumerated(map(quoted, near))}?" if near else what
 
 

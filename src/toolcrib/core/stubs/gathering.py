@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolcrib.core.jsontypes import JsonArray, JsonObject, is_array, is_object
-from toolcrib.core.quoting import quoted
 from toolcrib.core.refs import MISSING, resolved
 
 _MOST_PARTS: Final = 64
@@ -70,7 +69,6 @@ class Gatherer:
     """Reads the places of one schema."""
 
     root: object
-    notes: dict[str, None] = field(default_factory=dict[str, None])
     _targets: dict[str, object] = field(default_factory=dict[str, object])
 
     def gathered(self, schemas: JsonArray, active: frozenset[str]) -> Gathered:
@@ -82,7 +80,6 @@ class Gatherer:
             part = waiting.pop()
             parts += 1
             if parts > _MOST_PARTS:
-                self.note("more than 64 schemas are merged; the others are left out")
                 found.loose = True
                 break
             if part is False:
@@ -99,19 +96,14 @@ class Gatherer:
         self, part: JsonObject, found: Gathered, active: frozenset[str], waiting: JsonArray
     ) -> None:
         for keyword in _OTHER_REFERENCES:
-            if isinstance(reference := part.get(keyword), str):
-                self.note(f"{keyword} {quoted(reference)} is not followed")
+            if isinstance(part.get(keyword), str):
                 found.loose = True
         reference = part.get("$ref")
-        if not isinstance(reference, str) or reference in found.followed:
-            return
-        if reference in active:
-            self.note(f"{quoted(reference)} contains itself")
+        if not isinstance(reference, str) or reference in found.followed or reference in active:
             return
         found.followed.add(reference)
         target = self.target(reference)
         if target is MISSING:
-            self.note(f"{quoted(reference)} leads outside or nowhere")
             found.loose = True
         else:
             waiting.append(target)
@@ -145,11 +137,6 @@ class Gatherer:
             else:
                 break
         return last
-
-    def note(self, text: str) -> None:
-        """Remember what is not shown as it is; the first few are kept."""
-        if len(self.notes) < 8:  # noqa: PLR2004 - a few lines
-            self.notes[text] = None
 
 
 def _fold(part: JsonObject, found: Gathered) -> None:

@@ -112,21 +112,17 @@ class Reading:
             is_open |= all(rest is not False for rest in found.rest)
         fields: list[Field] = []
         for key in sorted(found.properties, key=lambda key: (key not in found.required, key)):
-            if len(key) > LONGEST or has_surrogates(key):
-                self.gatherer.note("members with overlong or broken names are not shown")
-            elif len(fields) < _MOST_FIELDS and self._spend(1 + len(key) // 40):
+            sayable = len(key) <= LONGEST and not has_surrogates(key)
+            if sayable and len(fields) < _MOST_FIELDS and self._spend(1 + len(key) // 40):
                 shape = self._shape(found.properties[key], place.inside(_pascal(key)))
                 fields.append(Field(key, shape, key in found.required))
-                continue
             else:
-                self.gatherer.note("not all members are shown")
-            is_open = True
+                is_open = True
         return tuple(fields), is_open
 
     def _record(self, found: Gathered, place: _Place, reference: str | None) -> Shape:
         """A name for an object with members, which are read later."""
         if place.level > _DEEPEST or len(self.names) >= _MOST_RECORDS:
-            self.gatherer.note("what is nested deeper, or has more types, is shown as any object")
             return MapOf(Plain.ANY)
         hint = place.hint
         if reference is not None:
@@ -147,14 +143,11 @@ class Reading:
     def _spend(self, weight: int) -> bool:
         """Whether there is room for this much more."""
         self._room -= weight
-        if self._room < 0:
-            self.gatherer.note("what has no room is shown as any")
         return self._room >= 0
 
     def _shape(self, schemas: JsonArray, place: _Place) -> Shape:
         """The type of a place for which all of these schemas hold."""
         if place.nested > _MOST_NESTED or not self._spend(1):
-            self.gatherer.note("what is nested deeper is shown as any")
             return Plain.ANY
         reference = self.gatherer.alone(schemas)
         if reference is not None and reference in self._by_reference:
@@ -174,7 +167,6 @@ class Reading:
             return self._typed(self._joined(found, place), place, reference)
         choice = found.choices[0]
         if len(choice) > _MOST_CHOICES:
-            self.gatherer.note("alternatives without number are shown as any")
             return self._typed(found, place, reference)
         whole = union(self._shape([option], place.inside("", 0)) for option in choice)
         return whole if whole is not Plain.ANY else self._typed(found, place, reference)

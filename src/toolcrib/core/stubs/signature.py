@@ -38,8 +38,6 @@ class Signature:
     """Any without an output schema."""
     taken: tuple[Record, ...]
     """The records of its result."""
-    notes: tuple[str, ...]
-    """What is not shown as it is, and why."""
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -61,14 +59,12 @@ def signature(identifier: str, definition: Mapping[str, Any], prefix: str) -> Si
     fields, is_open = taking.arguments()
     given = taking.records()
     called = identifiers((it.key for it in fields), PARAMETERS)
-    notes = [f"inputSchema: {note}" for note in taking.gatherer.notes]
     result: Shape = Plain.ANY
     taken: tuple[Record, ...] = ()
     if definition.get("outputSchema") is not None:
         giving = Reading(definition["outputSchema"], f"{prefix}Result", names)
         result = giving.result()
         taken = giving.records()
-        notes += [f"outputSchema: {note}" for note in giving.gatherer.notes]
     return Signature(
         identifier,
         cleaned(definition.get("description")) or cleaned(definition.get("title")),
@@ -78,7 +74,6 @@ def signature(identifier: str, definition: Mapping[str, Any], prefix: str) -> Si
         given,
         result,
         taken,
-        tuple(notes),
     )
 
 
