@@ -21,9 +21,10 @@ from unittest import mock
 import anyio
 
 from item_names import NOUNS, VERBS, words_of
-from ladder import Off, warmed
+from ladder import Off, remembered, warmed
 from rankings import mean_scores, read
 from searched import searched
+from toolcrib.adapters.embedding.sentence_encoder import SentenceEncoder
 from toolcrib.core.search import diversity
 from toolcrib.core.search import weights as worth
 from toolcrib.core.search.stop_words import CHATTER
@@ -184,10 +185,13 @@ async def imitating(folder: Path, kept: Path | None) -> None:
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-async def measure(folder: Path, kept: Path | None) -> None:
-    """Both tables."""
-    await repeating(folder)
-    await imitating(folder, kept)
+async def measure(options: argparse.Namespace) -> None:
+    """The tables that are wanted."""
+    if options.table in (None, "repeating"):
+        await repeating(options.folder)
+    if options.table in (None, "imitating"):
+        with mock.patch.object(SentenceEncoder, "embed", remembered):
+            await imitating(options.folder, options.vectors)
 
 
 def main() -> None:
@@ -195,8 +199,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--vectors", type=Path, metavar="FILE", help="keeps vectors for later runs")
-    options = parser.parse_args()
-    anyio.run(measure, options.folder, options.vectors)
+    parser.add_argument("--table", choices=("repeating", "imitating"), help="only this one")
+    anyio.run(measure, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -468,8 +468,35 @@ async def test_a_relative_path_that_is_not_found_says_where_it_was_looked_for(
     with anyio.fail_after(5), pytest.raises(ConfigError) as caught:
         async with opened(launch):
             pytest.fail("started")
-    assert caught.value.operator_note == (where and where.format(here=tmp_path))
+    configured = launch.cwd if "directory" in caught.value.message else launch.command
+    note = caught.value.operator_note or ""
+    assert note.removeprefix(f"it is {configured!r}").removeprefix(", ") == (
+        where.format(here=tmp_path) if where else ""
+    )
     assert str(tmp_path) not in caught.value.for_model()
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        StdioLaunch("/etc/passwd"),
+        StdioLaunch("/etc/no-such-command"),
+        StdioLaunch("../etc/none"),
+        StdioLaunch("/etc/a\0b"),
+        StdioLaunch("/"),
+        StdioLaunch(sys.executable, ("x" * 4_000_000,)),
+        StdioLaunch(sys.executable, cwd="/etc/no/such/place"),
+    ],
+    ids=range(7),
+)
+async def test_directories_are_named_to_whoever_runs_it_and_to_no_model(
+    launch: StdioLaunch,
+) -> None:
+    with anyio.fail_after(5), pytest.raises((ConfigError, UpstreamUnreachable)) as caught:
+        async with opened(launch):
+            pytest.fail("started")
+    assert "/" not in caught.value.for_model()
+    assert repr(launch.cwd or launch.command) in caught.value.for_operator()
 
 
 async def test_a_command_line_that_the_system_refuses_is_unreachable() -> None:

@@ -1,6 +1,7 @@
 """What a model reads of a program: valid JSON, bounded, with nothing that passes for ours."""
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -172,3 +173,20 @@ async def test_whatever_a_program_returns_is_told_within_its_bounds(value: Any, 
     except ScriptFailed:
         return
     assert len(text.encode()) <= most + 200
+
+
+@pytest.mark.parametrize(("members", "threads"), [(10, 1), (200_000, 2)])
+async def test_only_a_large_value_is_said_in_another_thread(
+    members: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[int] = set()
+    plainly = output.said
+
+    def watched(*given: Any) -> Any:
+        seen.add(threading.get_ident())
+        return plainly(*given)
+
+    monkeypatch.setattr(output, "said", watched)
+    text = await shown([0] * members, result_bytes=10_000_000)
+    assert json.loads(text) == [0] * members
+    assert len(seen) == threads

@@ -57,6 +57,41 @@ def test_keys_that_read_alike_stay_two_keys() -> None:
     assert len(told) == len(value) == 3
 
 
+def test_however_many_keys_read_alike_none_gets_longer_than_its_number() -> None:
+    alike: Any = [(*[1] * (at // 40), (1,) * (at % 40)) for at in range(1, 1_600)]
+    value = {key: at for at, key in enumerate(alike)} | {"1, 1 (tuple 2)": -1, "1, 1": -2}
+    told = said(value).value
+    assert sorted(told.values()) == sorted(value.values())
+    assert max(map(len, told)) < 300
+    assert {"1, 1", "1, 1 (tuple)", "1, 1 (tuple 2)"} <= told.keys()
+
+
+SHARED = (("x" * 1_000,) * 1_000,) * 20
+"""Small where it is; 20 million characters once it is written out."""
+
+
+@pytest.mark.parametrize("key", [SHARED, frozenset({SHARED}), (1, (frozenset({SHARED}),))])
+def test_what_is_shared_in_a_key_is_not_written_out(key: Any) -> None:
+    told = said({key: 1}).value
+    assert list(told.values()) == [1]
+    assert max(map(len, told)) < 100
+
+
+def test_what_is_shared_in_an_error_is_not_written_out() -> None:
+    assert said(ValueError(SHARED)).value == "ValueError: a ValueError"
+    assert said(ValueError("x" * 5_000)).value.startswith("ValueError: xxxx")
+
+
+@pytest.mark.parametrize(
+    ("levels", "told"), [(4_000, "a frozenset"), (20_000, "a frozenset that is too large")]
+)
+def test_a_key_of_too_many_levels_has_a_name(levels: int, told: str) -> None:
+    key: Any = 1
+    for _ in range(levels):
+        key = frozenset({key})
+    assert said({key: 1}).value == {told: 1}
+
+
 ODD: list[tuple[Any, Any, str]] = [
     (float("nan"), None, "b.c[1] is nan, which JSON has not; null stands there"),
     (Decimal("NaN"), "NaN", ""),
@@ -187,3 +222,10 @@ def test_what_is_json_is_said_as_it_is_and_as_arguments_are(value: Any) -> None:
     found = said(value)
     assert json.dumps(found.value) == json.dumps(value) == json.dumps(plain(value, 10_000_000))
     assert (found.remarks, found.unawaited) == ((), ())
+
+
+@given(ANY)
+def test_a_value_of_which_nothing_is_left_out_is_the_same_within_any_bounds(value: Any) -> None:
+    narrow, wide = said(value, 500), said(value)
+    assert not wide.cut
+    assert narrow.cut or narrow == wide

@@ -241,7 +241,7 @@ async def test_bad_arguments_and_unknown_names_stop_a_program_before_it_runs() -
             ("from shop import echo\nawait echo(y='a')", "`y`"),
             ("from shop import echoo", "has no function `echoo`; did you mean `echo`?"),
             ("import shopp", "there is no module `shopp`; did you mean `shop`?"),
-            ("from math import add\nawait add()", "`math_` (`math`)"),
+            ("from math import add\nawait add()", "The module of server `math` is `math_`"),
             (" x = 1\n  y = 2", "script.py:1"),
             ("class A(Exception):\n    pass", "raise RuntimeError("),
             ("import urllib.request", "there is no network"),

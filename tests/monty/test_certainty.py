@@ -161,6 +161,12 @@ if r["state"] == "x" or r["kind"] != 2: out.append({"url": r["url"]})
     assert written_keys(text) == set("abcdefg")
 
 
+@pytest.mark.parametrize("filler", [" ", "a", "update(", "|=", "{", "[", "['a'] ", "setdefault('"])
+def test_members_are_sought_in_any_text_in_one_pass(filler: str) -> None:
+    assert len(written_keys(f"i.update({filler * 200_000}")) <= 1
+    assert "b" in written_keys(f'i.update({" " * 200_000}{{"b": 1}})')
+
+
 @given(st.text("[]()|, `\"\\Literalstrdict'", max_size=80), st.text("[]|, \"'ab", max_size=80))
 def test_any_message_is_judged(found: str, wanted: str) -> None:
     assert argument(found, wanted) in {True, False}

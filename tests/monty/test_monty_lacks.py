@@ -223,6 +223,16 @@ def test_what_a_limit_kept_from_being_tried_is_not_lacking() -> None:
         held.close()
 
 
+def test_what_one_name_is_tried_with_is_there_for_no_other() -> None:
+    held = workers()
+    there = {"len", "from math import sqrt"}
+    try:
+        found = held.defined.among([*there, "sqrt", "e", "raised", "from os import nothing"])
+        assert set(found) == there
+    finally:
+        held.close()
+
+
 def test_one_text_that_ends_its_session_hides_no_other() -> None:
     held = workers()
     try:

@@ -77,6 +77,11 @@ def test_nothing_is_seen_in_what_is_no_program(source: str) -> None:
     assert unawaited(source).places == frozenset()
 
 
+def test_a_long_chain_of_names_is_followed_to_its_end() -> None:
+    links = "\n".join(f"a{at + 1} = a{at}" for at in range(20_000))
+    assert missed(f"a0 = f()\nb = g()\n{links}\nawait a20000") == {"g"}
+
+
 STATEMENTS = st.lists(st.sampled_from([*WAITED, *(source for source, _ in MISSED)]), max_size=4)
 
 

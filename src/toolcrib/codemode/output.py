@@ -10,6 +10,8 @@ Programs handle text of servers, so all of it is text of others: see `core.own_w
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from anyio import to_thread
+
 from toolcrib.calls.call import Requester
 from toolcrib.calls.results.cutting import cut_json, written, written_within
 from toolcrib.calls.results.encoding import encode
@@ -39,6 +41,8 @@ _ROWS: Final = 40
 """Calls that are listed, the last ones of many."""
 _INDENT: Final = "    "
 _MESSAGE: Final = 4_000
+_AT_ONCE: Final = 256 * 1024
+"""What a value may weigh that is said on the event loop; others go into a thread."""
 
 
 class Telling:
@@ -64,7 +68,7 @@ class Telling:
         Raises:
             ScriptFailed: It returned calls that it did not wait for.
         """
-        returned = self.returned(done, text)
+        returned = await self.returned(done, text)
         parts = await self._value(requester, returned.value)
         parts += [note(others(remark)) for remark in returned.remarks]
         parts += await self._printed(requester, done.progress.printed, done.progress.printed_bytes)
@@ -73,13 +77,15 @@ class Telling:
         text = "\n".join(parts) or note("it returned nothing and printed nothing")
         return {"content": [{"type": "text", "text": text}]}
 
-    def returned(self, done: Done, text: str = "") -> Said:
+    async def returned(self, done: Done, text: str = "") -> Said:
         """What a program returned, as JSON.
 
         Raises:
             ScriptFailed: There are calls in it that the program did not wait for.
         """
-        returned = said(done.value)
+        returned = said(done.value, _AT_ONCE)
+        if returned.cut:
+            returned = await to_thread.run_sync(said, done.value)
         if not returned.unawaited:
             return returned
         rows = {row.call: row for row in done.progress.rows}

@@ -145,7 +145,7 @@ class Programs:
         begun, ending = await self._first(source, replace(requester, takes_rounds=False))
         match ending:
             case Done(_, progress) as done:
-                returned = self._around.telling.returned(done, source.in_python)
+                returned = await self._around.telling.returned(done, source.in_python)
                 return Ran(
                     value=returned.value,
                     remarks=returned.remarks,

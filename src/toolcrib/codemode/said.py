@@ -7,7 +7,7 @@ what cannot be said at all is null, and named with its place.
 
 import base64
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sized
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -43,6 +43,8 @@ class Said:
     """What is not said, or otherwise than it was; each names a place, in words of the program."""
     unawaited: tuple[tuple[str, Unawaited], ...] = ()
     """What was not waited for, by its place; null stands there."""
+    cut: bool = False
+    """Whether something is left out because all of it weighs too much."""
 
 
 def said(value: object, most: int = RETURNED) -> Said:
@@ -72,7 +74,7 @@ class _Saying(Copying):
         copy = self._tried(value, 0)
         if self._unmade:
             self._remarks.append(f"{self._unmade:,} more places are no JSON")
-        return Said(copy, tuple(self._remarks), tuple(self._unawaited[:_MOST]))
+        return Said(copy, tuple(self._remarks), tuple(self._unawaited[:_MOST]), self._full)
 
     def _tried(self, value: object, depth: int) -> Any:
         try:
@@ -212,16 +214,14 @@ def _is_small(value: object) -> bool:
     """Whether a value is small once it is written out."""
     left, inside = _KEY, [value]
     while inside and left > 0:
-        match inside.pop():
-            case str() | bytes() as text:
-                left -= len(text) + 1
-            case tuple() | list() | set() | frozenset() | dict() as members:
-                left -= len(cast("Collection[object]", members)) + 1
-                if left > 0:
-                    inside += cast("Collection[object]", members)
-                    inside += members.values() if isinstance(members, dict) else ()
-            case _:
-                left -= 1
+        part = inside.pop()
+        if not isinstance(part, Sized):
+            left -= 1
+            continue
+        left -= len(part) + 1
+        if left > 0 and not isinstance(part, str | bytes):
+            inside += cast("Collection[object]", part)
+            inside += cast("dict[object, object]", part).values() if isinstance(part, dict) else ()
     return left > 0
 
 

@@ -140,26 +140,30 @@ async def start(launch: StdioLaunch, *, server: str) -> "ProcessGroup":
             )
     except (FileNotFoundError, NotADirectoryError):
         raise ConfigError(
-            f"the command {launch.command!r} was not found",
+            f"the command {_name(launch)!r} was not found",
             server=server,
             remedy="install it and the interpreter it names, or configure its full path",
-            operator_note=_looked_for(launch),
+            operator_note=_noted(_path(launch), _looked_for(launch)),
         ) from None
     except PermissionError:
         raise ConfigError(
-            f"the command {launch.command!r} may not be executed",
+            f"the command {_name(launch)!r} may not be executed",
             server=server,
             remedy="make the file executable, or configure another command",
+            operator_note=_noted(_path(launch)),
         ) from None
     except ValueError as error:
         raise ConfigError(
-            f"the command {launch.command!r} cannot be started: {error}",
+            f"the command {_name(launch)!r} cannot be started: {error}",
             server=server,
             remedy="remove NUL characters, and `=` from the names of variables",
+            operator_note=_noted(_path(launch)),
         ) from None
     except OSError as error:
         raise UpstreamUnreachable(
-            f"the command {launch.command!r} could not be started: {error.strerror}", server=server
+            f"the command {_name(launch)!r} could not be started: {error.strerror}",
+            server=server,
+            operator_note=_noted(_path(launch)),
         ) from None
     # A shield swallows nothing, but its type does not say so.
     return ProcessGroup(process)  # pyright: ignore[reportPossiblyUnboundVariable]
@@ -168,17 +172,33 @@ async def start(launch: StdioLaunch, *, server: str) -> "ProcessGroup":
 def _check_directory(launch: StdioLaunch, server: str) -> None:
     if launch.cwd is not None and not Path(launch.cwd).is_dir():
         raise ConfigError(
-            f"the working directory {launch.cwd!r} does not exist",
+            "its working directory does not exist",
             server=server,
             remedy="create it, or configure another `cwd`",
-            operator_note=_from_here(launch.cwd),
+            operator_note=_noted(f"it is {launch.cwd!r}", _from_here(launch.cwd)),
         )
+
+
+# What a message says may be read by models, and by hosts elsewhere: no directory stands in it.
+
+
+def _name(launch: StdioLaunch) -> str:
+    """The command without its directory."""
+    return Path(launch.command).name
+
+
+def _path(launch: StdioLaunch) -> str | None:
+    """The whole command, where that says more."""
+    return None if _name(launch) == launch.command else f"it is {launch.command!r}"
+
+
+def _noted(*notes: str | None) -> str | None:
+    return ", ".join(filter(None, notes)) or None
 
 
 def _looked_for(launch: StdioLaunch) -> str | None:
     """Where a command was looked for; None: where its full path says, or on the PATH."""
-    separators = (os.sep, os.altsep) if os.altsep else (os.sep,)
-    if not any(separator in launch.command for separator in separators):
+    if _path(launch) is None:
         return None
     if launch.cwd is None or _ON_WINDOWS:
         return _from_here(launch.command)
