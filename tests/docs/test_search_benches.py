@@ -122,7 +122,7 @@ def test_the_tables_of_steps_are_those_that_the_ladder_prints(folder: Path) -> N
         assert steps == [row[0] for row in made[1:]]
         assert head(f"figures: {name}")[-1] == made[0][-1] == "mean"
     # Tools are asked for by their own names.
-    assert words[-1][1:] == ["1.000"] * 4
+    assert words[-1][1:] == ["1.000"] * 5
     assert meaning[1][1:] == words[-1][1:], "words alone are the last step"
 
 

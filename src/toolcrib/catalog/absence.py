@@ -5,6 +5,7 @@ from typing import Final
 
 from toolcrib.catalog.access import CatalogAccess
 from toolcrib.catalog.reading import Reading
+from toolcrib.core.invisible import visible
 from toolcrib.core.quoting import clipped, enumerated, quoted
 from toolcrib.core.snapshot import Kind
 
@@ -18,9 +19,9 @@ _ROOM: Final = 400
 def reason(reading: Reading, access: CatalogAccess) -> str:
     """Why nothing is held, as a model may read it."""
     if reading.server not in access.server_ids():
-        return clipped(reading.trouble or "the server is not configured any more", _REASON)
+        return _one_line(reading.trouble or "the server is not configured any more")
     status = access.status(reading.server)
-    return clipped(" ".join((status.told or reading.trouble or status.state).split()), _REASON)
+    return _one_line(status.told or reading.trouble or status.state)
 
 
 def away(access: CatalogAccess, servers: Iterable[str], kind: Kind = Kind.TOOLS) -> str:
@@ -32,3 +33,9 @@ def away(access: CatalogAccess, servers: Iterable[str], kind: Kind = Kind.TOOLS)
     held = (access.peek(server, kind) for server in servers if server in there)
     missing = (f"{quoted(it.server)} ({reason(it, access)})" for it in held if it.snapshot is None)
     return enumerated(missing, _ROOM)
+
+
+def _one_line(text: str) -> str:
+    """What may be a server's own text, on one line and seen as it is."""
+    line = " ".join(text.split())
+    return clipped(" ".join(visible(line).split()), _REASON)
