@@ -321,7 +321,7 @@ class Crib:
 
         Otherwise the first program waits for it, about half a second.
         """
-        if self.discovery().coding:
+        if discovering.shows_programs(self.settings):
             await self._coding.prepare()
 
     async def toolset(

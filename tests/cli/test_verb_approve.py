@@ -236,7 +236,7 @@ async def test_where_nothing_is_kept_no_answer_is_taken(desk: Desk) -> None:
     path.write_text(f'[store]\npath = ":memory:"\n{path.read_text()}')
     with pytest.raises(UsageError, match="nothing is kept on disk"):
         await approve(desk.source, desk.output, [], Answer())
-    with pytest.RaisesGroup(UsageError, flatten_subgroups=True):
+    with pytest.raises(UsageError):
         await approve_changes(desk.source, desk.output, [], sure=True)
 
 
@@ -325,9 +325,7 @@ async def test_changes_as_a_document(desk: Desk) -> None:
 
 
 async def test_a_server_that_serves_changes_unseen_has_nothing_to_approve(desk: Desk) -> None:
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(UsageError, match="other serves changes unseen"), flatten_subgroups=True
-    ):
+    with pytest.raises(UsageError, match="other serves changes unseen"):
         await approve_changes(desk.source, desk.output, ["other"], sure=True)
 
 
@@ -397,10 +395,7 @@ async def test_a_tool_that_nobody_has_seen_is_named_as_such(desk: Desk) -> None:
         show(desk.source, desk.output, "files__a", "tools"),
         run_call(desk.source, desk.output, "files__a", {}, None),
     ):
-        with pytest.RaisesGroup(
-            pytest.RaisesExc(ConfirmationNeeded, match="approve --changes files"),
-            flatten_subgroups=True,
-        ):
+        with pytest.raises(ConfirmationNeeded, match="approve --changes files"):
             await verb
     assert desk.scripts["files"].calls == []
 
@@ -408,9 +403,9 @@ async def test_a_tool_that_nobody_has_seen_is_named_as_such(desk: Desk) -> None:
 async def test_a_call_that_policy_asks_about_is_refused_without_a_terminal_and_waits(
     desk: Desk,
 ) -> None:
-    with pytest.RaisesGroup(ConfirmationNeeded, flatten_subgroups=True) as caught:
+    with pytest.raises(ConfirmationNeeded) as caught:
         await run_call(desk.source, desk.output, "other__a", {"path": "/a"}, None)
-    (needed,) = leaves(caught.value)
+    needed = caught.value
     assert "--yes" in (needed.remedy or "")
     assert desk.scripts["other"].calls == []
     await approve(desk.source, desk.output, [needed.details["id"]], Answer(sure=True))
@@ -424,7 +419,7 @@ async def test_with_the_switch_a_call_that_policy_asks_about_goes_and_a_denied_o
 ) -> None:
     sure = replace(desk.source, consent=True)
     assert await run_call(sure, desk.output, "other__a", {}, None) is Exit.FINE
-    with pytest.RaisesGroup(NotAllowed, flatten_subgroups=True):
+    with pytest.raises(NotAllowed):
         await run_call(sure, desk.output, "other__b", {}, None)
     assert len(desk.scripts["other"].calls) == 1
 
@@ -439,7 +434,7 @@ async def test_at_a_terminal_a_call_is_asked_about(
     if goes:
         assert await made is Exit.FINE
     else:
-        with pytest.RaisesGroup(NotAllowed, flatten_subgroups=True):
+        with pytest.raises(NotAllowed):
             await made
     assert "Server: other" in desk.stderr.getvalue()
     assert 'path: "/a"' in desk.stderr.getvalue()
@@ -509,10 +504,3 @@ async def test_a_gateway_answers_to_its_own_policy(desk: Desk) -> None:
     source = Source(url="http://127.0.0.1:1/mcp", consent=True)
     with pytest.raises(UsageError, match="--url and --yes exclude each other"):
         await run_call(source, desk.output, "x", {}, None)
-
-
-def leaves(group: BaseExceptionGroup[ConfirmationNeeded]) -> list[ConfirmationNeeded]:
-    found: list[ConfirmationNeeded] = []
-    for one in group.exceptions:
-        found += leaves(one) if isinstance(one, BaseExceptionGroup) else [one]
-    return found

@@ -28,7 +28,7 @@ from toolcrib.cli.verb_run import Script, run
 from toolcrib.codemode.ran import Ran
 from toolcrib.compose import Parts
 from toolcrib.config.keys import InstallationKey
-from toolcrib.errors import SandboxUnavailable, ScriptFailed, ToolcribError
+from toolcrib.errors import SandboxUnavailable, ScriptFailed
 from toolcrib.facts import Fact, ProgramCalled, ProgramCalling, StoreDegraded
 from toolcrib.settings import CodeSettings, Language, Settings
 from toolcrib.testing.rounds_rig import FORM, eliciting
@@ -78,11 +78,7 @@ class Desk:
         (self.path / name).write_text(text)
         script = Script.of(str(self.path / name), None)
         with anyio.fail_after(20):
-            try:
-                return await run(Source(self.source.files, **source), self.output, script)
-            except* ToolcribError as group:
-                (error,) = leaves(group)
-        raise error
+            return await run(Source(self.source.files, **source), self.output, script)
 
     def json(self) -> "Desk":
         self.output = Output(as_json=True, stdout=self.stdout, stderr=self.stderr, env={})
@@ -112,13 +108,6 @@ class Desk:
     async def _line(self) -> str:
         await anyio.lowlevel.checkpoint()
         return f"{self.lines.pop(0)}\n" if self.lines else ""
-
-
-def leaves(group: BaseExceptionGroup[ToolcribError]) -> list[ToolcribError]:
-    found: list[ToolcribError] = []
-    for one in group.exceptions:
-        found += leaves(one) if isinstance(one, BaseExceptionGroup) else [one]
-    return found
 
 
 def _is_time(word: str) -> bool:

@@ -38,14 +38,16 @@ async def started(
     *missing: Language, exposure: Exposure, above: Literal["search", "code"] = "search"
 ) -> list[str]:
     """The languages whose runtimes are up after `Crib.prepare`."""
+    script = ScriptedUpstream()
     async with scripted_crib(
-        {"s": ScriptedUpstream()},
+        {"s": script},
         gateway=GatewaySettings(exposure=exposure),
         exposure=ExposureSettings(above=above),
         code=CodeSettings(languages=("typescript", "python")),
         sandboxes=Runtimes(*missing),
     ) as (crib, world):
         await crib.prepare()
+        assert script.connects == 0, "whose servers are needed shows only with callers"
         return [it.language for it in world.recorder.of(RuntimeStarted)]
 
 

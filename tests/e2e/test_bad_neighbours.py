@@ -81,7 +81,7 @@ async def test_the_first_listing_has_the_good_ones_and_the_pages_say_who_is_miss
             assert states["good"] == states["malformed"] == states["slow"] == "ready"
             assert states["dead"] == states["mute"] == "connecting"
             assert states["missing"] == states["refusing"] == "backoff"
-            await gateway.heard("refreshed", server="slow")
+            await gateway.heard("refreshed", server="slow", kind="tools")
             assert await names_at(http) == ["good__add", "malformed__sound", "slow__late"]
             metrics = (await pages.get(f"{address}/metrics")).text
             assert 'toolcrib_connections{server="dead",state="connecting"} 1.0' in metrics

@@ -81,6 +81,12 @@ class Discovery:
             tasks.start_soon(self.searcher.run)
 
 
+def shows_programs(settings: Settings) -> bool:
+    """Whether hosts may be shown what runs programs, as configured."""
+    exposure = settings.gateway.exposure
+    return exposure == "code" or (exposure == "auto" and settings.exposure.above == "code")
+
+
 class Discovering:
     """Makes the `Discovery` of principals over one configuration.
 
@@ -160,9 +166,7 @@ class Discovering:
             partition=Owners(tools.keys, "segments").principal(Requester(principal)),
         )
         programs = self._programs(catalogs, calls, servers)
-        coding = gateway.exposure == "code" or (
-            gateway.exposure == "auto" and settings.exposure.above == "code"
-        )
+        coding = shows_programs(settings)
         meta = MetaTools(
             Surroundings(
                 search=searcher.search,

@@ -226,9 +226,13 @@ def test_references_to_outside_are_any() -> None:
 
 def test_an_object_with_a_reference_to_outside_may_have_more_members() -> None:
     outside = {"$ref": "http://169.254.169.254/latest/", "properties": {"x": {"type": "string"}}}
-    closed = {"allOf": [outside], "additionalProperties": False}
-    said = {"type": "object", "properties": {"x": {}}, "additionalProperties": False}
-    assert not signature("f", {"inputSchema": said}, "F").open
+    closed: dict[str, Any] = {"allOf": [outside], "additionalProperties": False}
+    alone: dict[str, Any] = {
+        "type": "object",
+        "properties": {"x": {}},
+        "additionalProperties": False,
+    }
+    assert not signature("f", {"inputSchema": {"type": "object", **alone}}, "F").open
     assert signature("f", {"inputSchema": {"type": "object", **closed}}, "F").open
 
 
