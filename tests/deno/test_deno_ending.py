@@ -105,8 +105,9 @@ async def test_closing_leaves_no_process_and_no_file(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     async with deno(**PATIENT) as sandbox:
-        await run_in(sandbox, program("return 1"))
-        assert workers()
+        async with sandbox.open(program(CALLING)) as running:
+            await until(running, Called)
+            assert workers()
         with pytest.raises(TimeoutError), anyio.fail_after(0.3):
             await run_in(sandbox, program(BUSY))
         assert names_in(tmp_path) == []
