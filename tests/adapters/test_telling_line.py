@@ -19,7 +19,7 @@ Error: Cannot find module '/nope/server.js'
 Node.js v20.20.2
 """
 NPM = """npm error code E404
-npm error 404 Not Found - GET https://registry.npmjs.org/@no-such%2fx - Not found
+npm error 404 Not Found - GET https://registry.example/@no-such%2fx - Not found
 npm error 404
 npm error 404  '@no-such/x@*' is not in this registry.
 npm error 404
