@@ -14,7 +14,7 @@ from toolcrib.errors import SandboxUnavailable
 from toolcrib.settings import CodeSettings
 from toolcrib.testing.monty_rig import monty, program
 from toolcrib.testing.program_host import run_in
-from toolcrib.testing.workers import workers
+from toolcrib.testing.workers import all_gone
 
 
 async def test_abilities_are_found_by_trying_and_once() -> None:
@@ -49,7 +49,7 @@ async def test_without_a_jail_it_runs_and_says_why() -> None:
         assert (await run_in(sandbox, program("return 1"))).value == 1
     finally:
         await sandbox.aclose()
-    assert workers() == []
+    await all_gone()
 
 
 async def test_a_jail_in_which_no_worker_starts_is_left_and_told(tmp_path: Path) -> None:

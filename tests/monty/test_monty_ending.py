@@ -17,7 +17,7 @@ from toolcrib.errors import SandboxUnavailable
 from toolcrib.ports import Called, Printed, Program, Returned, Waits
 from toolcrib.testing.monty_rig import monty, program
 from toolcrib.testing.program_host import run_in, to_the_end, until
-from toolcrib.testing.workers import workers
+from toolcrib.testing.workers import all_gone, workers
 
 BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 BUSY = "print('busy')\nwhile True: pass"
@@ -122,7 +122,7 @@ async def test_closing_leaves_no_process_and_no_file(
         assert [name[:13] for name in names_in(tmp_path)] == ["toolcrib-jail"]
         with pytest.raises(TimeoutError), anyio.fail_after(0.3):
             await run_in(sandbox, program(BUSY))
-    assert workers() == []
+    await all_gone()
     assert names_in(tmp_path) == []
 
 
@@ -139,7 +139,7 @@ async def test_closing_ends_programs_that_still_run_and_tells_them(
         with anyio.fail_after(5):
             await sandbox.aclose()
             assert (await to_the_end(running)).failed.why == "crashed"
-    assert workers() == []
+    await all_gone()
 
 
 async def test_a_closed_sandbox_says_so() -> None:

@@ -166,6 +166,7 @@ INSIDE: Final = (
         "let a = 1; for (let i = 0; i < 1e6; i++) a = [a]; return a;",
         "raised",
         "crashed",
+        "interpreter_seconds",
         "depth",
         "memory",
     ),
