@@ -178,11 +178,9 @@ def test_no_way_to_ask_for_a_known_tool_is_below_what_it_is_compared_with() -> N
         for row in rows("figures: known items")
     ]
     assert table
-    for row in table:
-        hybrid = row[2:-2]  # not measured for each
-        (foreign, lexical), (foreign_many, lexical_many) = row[:2], row[-2:]
-        assert foreign <= lexical <= min([*hybrid, 1])
-        assert foreign_many <= lexical_many <= 1
+    for foreign, lexical, hybrid, foreign_many, lexical_many, hybrid_many in table:
+        assert foreign <= lexical <= hybrid <= 1
+        assert foreign_many <= lexical_many <= hybrid_many <= 1
 
 
 def test_a_search_through_a_gateway_takes_less_time_than_what_it_is_compared_with() -> None:
