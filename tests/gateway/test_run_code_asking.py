@@ -29,19 +29,14 @@ from toolcrib.testing.coded_server import (
     answering,
     coded,
     text_of,
-    texts,
     value_of,
 )
+from toolcrib.testing.git_server import MAIN, Git
 from toolcrib.testing.scripted import tool
 from toolcrib.testing.scripted_gateway import HostEra
 from toolcrib.testing.virtual_clock import LoopClock
 
 INTEGER = {"type": "integer"}
-BRANCH: Mapping[str, Any] = {
-    "message": "Which branch?",
-    "requestedSchema": {"type": "object", "properties": {"branch": {"type": "string"}}},
-}
-MAIN = {"action": "accept", "content": {"branch": "main"}}
 YES = {"action": "accept", "content": {"answer": "yes, for this program"}}
 NO = {"action": "decline"}
 APPROVAL = ApprovalSettings(
@@ -58,32 +53,6 @@ FIFTY = (
 )
 FIFTY_DONE = '[50,{"n":20},{"n":69}]\n[toolcrib: printed]\nbegun'
 RELEASE = "from git import release, read\na = await read(n=1)\nreturn [a, await release()]"
-
-
-class Git(CodedServer):
-    """A server that destroys, and one of whose tools asks for a branch in the way of its era."""
-
-    def __init__(self, era: Era = "modern") -> None:
-        tools = [tool(name, n=INTEGER) for name in ("wipe", "drop", "read")]
-        super().__init__({"release": self.release}, *tools, era=era)
-
-    async def release(self, _: dict[str, Any]) -> dict[str, Any]:
-        if self.era == "handshake":
-            context = self.contexts[-1]
-            assert context is not None
-            assert context.ask is not None
-            said = await context.ask("elicitation/create", BRANCH)
-        elif "inputResponses" in self.params:
-            assert self.params["requestState"] == "opaque"
-            (said,) = self.params["inputResponses"].values()
-        else:
-            asked = {"q": {"method": "elicitation/create", "params": BRANCH}}
-            return {
-                "resultType": "input_required",
-                "inputRequests": asked,
-                "requestState": "opaque",
-            }
-        return texts(f"released {said['content']['branch']}")
 
 
 class Person:

@@ -1,6 +1,5 @@
 """Programs in TypeScript that need a person: run again from what was written down of them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -12,7 +11,6 @@ from toolcrib.facts import ProgramEnded
 from toolcrib.ports import Era
 from toolcrib.settings import ApprovalRule, ApprovalSettings, CodeSettings
 from toolcrib.testing.coded_server import (
-    CodedServer,
     answering,
     coded,
     structured,
@@ -20,6 +18,7 @@ from toolcrib.testing.coded_server import (
     texts,
     value_of,
 )
+from toolcrib.testing.git_server import MAIN, Git
 from toolcrib.testing.scripted import tool
 from toolcrib.testing.scripted_gateway import HostEra
 from toolcrib.testing.virtual_clock import LoopClock
@@ -27,11 +26,6 @@ from toolcrib.testing.virtual_clock import LoopClock
 INTEGER = {"type": "integer"}
 YES = {"action": "accept", "content": {"answer": "yes, for this program"}}
 NO = {"action": "decline"}
-BRANCH: Mapping[str, Any] = {
-    "message": "Which branch?",
-    "requestedSchema": {"type": "object", "properties": {"branch": {"type": "string"}}},
-}
-MAIN = {"action": "accept", "content": {"branch": "main"}}
 APPROVAL = ApprovalSettings(
     (
         ApprovalRule("ask", tools=("wipe",), source="toolcrib.toml:1"),
@@ -43,32 +37,6 @@ IMPORTS = (
 )
 CODE = CodeSettings(languages=("typescript",))
 APART = "the program was run again after a person had answered, and did not take the same steps"
-
-
-class Git(CodedServer):
-    """A server that destroys, and one of whose tools asks for a branch in the way of its era."""
-
-    def __init__(self, era: Era = "modern") -> None:
-        tools = [tool(name, n=INTEGER) for name in ("wipe", "drop", "read")]
-        super().__init__({"release": self.release}, *tools, era=era)
-
-    async def release(self, _: dict[str, Any]) -> dict[str, Any]:
-        if self.era == "handshake":
-            context = self.contexts[-1]
-            assert context is not None
-            assert context.ask is not None
-            said = await context.ask("elicitation/create", BRANCH)
-        elif "inputResponses" in self.params:
-            (said,) = self.params["inputResponses"].values()
-        else:
-            asked = {"q": {"method": "elicitation/create", "params": BRANCH}}
-            return {"resultType": "input_required", "inputRequests": asked, "requestState": "o"}
-        return texts(f"released {said['content']['branch']}")
-
-    @property
-    def sent(self) -> list[tuple[str, Any]]:
-        """Tool and number of each call."""
-        return [(params["name"], params["arguments"].get("n")) for _, params in self.calls]
 
 
 class Person:
