@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from typer.exceptions import TyperException
 from typer.main import get_command
 
 from fastmcp_rankings import write_rankings
@@ -16,6 +17,7 @@ from toolcrib.cli.app import app
 from toolcrib.cli.commands.evaluation import trials_of
 from toolcrib.cli.opening import make_output
 from toolcrib.cli.verb_bench_search import chosen_sets
+from toolcrib.errors import ToolcribError
 
 
 def main() -> None:
@@ -28,7 +30,7 @@ def main() -> None:
         given = command.make_context("search", sys.argv[1:]).params
         given.pop("as_json")
         sets = chosen_sets(trials_of(**given), make_output(as_json=False))
-    except Exception:
+    except (ToolcribError, TyperException):
         # The command itself says what is wrong with its options, and ends with 2.
         app(words, prog_name="toolcrib")
         raise
